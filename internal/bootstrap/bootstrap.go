@@ -19,7 +19,7 @@ const (
 	LauncherOnly              // only the launcher's own host can
 )
 
-// Host is what a bootstrap needs to know of the machine it starts an agent on.
+// Host has the properties of a machine that a bootstrap starts an agent on.
 type Host struct {
 	Index int    // the job.HostIndex, for messages and look-up
 	Name  string // as the user gave it
@@ -32,8 +32,8 @@ type Host struct {
 // command's input and output at once; a command that lives on sees EOF.
 type Pipe interface {
 	io.ReadWriteCloser
-	// Diagnostics returns the last bytes (at most 4 KiB) that the command
-	// wrote to its standard error: what a dying shell or agent had to say.
+	// Diagnostics returns the last bytes (at most 4 KiB) that the command wrote to its
+	// standard error: the last words of a dying shell or agent.
 	Diagnostics() string
 	// PeerAddr is the address of the host as the starter reaches it, or ""
 	// where there is none (a local process).
@@ -43,9 +43,9 @@ type Pipe interface {
 // Explainer is a Pipe that knows more than its caller of why the command ended
 // before it said a word of its own.
 type Explainer interface {
-	// Explain returns the whole error; said is what was heard instead, from
-	// standard error or a shell, and may be empty. It may wait a moment for
-	// the command's status.
+	// Explain returns the whole error; said has the words heard instead, from standard
+	// error or a shell, and may be empty. It may wait a moment for the command's
+	// status.
 	Explain(said string) *Error
 }
 
@@ -71,9 +71,9 @@ type LoginSheller interface {
 	StartLine(ctx context.Context, host Host, line string) (Pipe, error)
 }
 
-// Bulk starts one command on many hosts at once, without byte pipes: what a
-// resource manager offers. The started agents dial the launcher, which names each
-// one's parent, and dial that.
+// Bulk starts one command on many hosts at once, without byte pipes, as resource
+// managers offer. The started agents dial the launcher, which names each one's parent,
+// and dial that.
 type Bulk interface {
 	// Start runs argv on every host, with what secret yields on its standard
 	// input, and returns a channel that yields an error, with the host's name, for
@@ -101,21 +101,23 @@ const (
 	Handshake    Phase = "agent hello"
 )
 
-// Error is why a host could not be started. Permanent errors (host key, authentication)
-// are not retried; others are, with full jitter, for as long as Patience says.
+// Error is the reason for which a host could not be started. Permanent errors (host
+// key, authentication) are not retried; others are, with full jitter, for as long as
+// Patience says.
 type Error struct {
 	Host      string
 	Phase     Phase
 	Err       error
 	Permanent bool
-	Hint      string // what the user can do about it; may be empty
+	Hint      string // advice for the user; may be empty
 	// Unreached says that there was no connection to the host at all, which tells
 	// nothing of other hosts: a jump host is not meant.
 	Unreached bool
-	// Absent says what of the host is not there yet, which bounds how long it is tried.
+	// Absent names the part of the host that is not there yet, which bounds the time
+	// that it is tried.
 	Absent Absence
-	// Tries is how often the user wants the host tried at least, once a second; 0 leaves
-	// that to Limits.
+	// Tries is the number of tries that the user wants at least, once a second; 0
+	// leaves that to Limits.
 	Tries int
 	// Awaited tells the user why the host is tried again, as "there is no such
 	// container yet"; "" where that is not known.
@@ -125,10 +127,10 @@ type Error struct {
 	Whole Whole
 }
 
-// Whole is what became of a Bulk's start as a whole.
+// Whole is the state of a Bulk's start as a whole.
 type Whole uint8
 
-// What may have become of it.
+// The states of a Bulk's start.
 const (
 	WholeRuns      Whole = iota // or nothing is known
 	WholeEnded                  // it has ended before its time

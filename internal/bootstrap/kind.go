@@ -10,7 +10,7 @@ import (
 // Kind is one way to start agents: all that others know of a bootstrap. Package
 // registry lists every Kind. Functions that are nil have nothing to say.
 type Kind struct {
-	// Name is what --bootstrap calls it.
+	// Name is its word for --bootstrap.
 	Name string
 	// Options are the flags that are its alone.
 	Options []Option
@@ -22,16 +22,16 @@ type Kind struct {
 	FromEnvironment func(getenv func(string) string) Values
 
 	// Serves tells whether it is the one for hosts in an environment that selects none:
-	// those of an allocation whose manager starts agents. Where it could be, why says what
-	// hinders it. It may run a program.
+	// those of an allocation whose manager starts agents. If it could be, why names the
+	// obstacle. It may run a program.
 	Serves func(getenv func(string) string, hosts []job.Host) (serves bool, why string)
 
 	// Here says that it starts agents on the launcher's own machine alone.
 	Here bool
-	// Orphans says that a start runs a command of the user's on the launcher's
-	// machine: what such commands leave behind the launcher ends.
+	// Orphans says that a start runs a command of the user's on the launcher's machine:
+	// the launcher ends processes that such commands leave behind.
 	Orphans bool
-	// Patience is for how long the agents of a bulk start have to call; 0 is the
+	// Patience is the time that the agents of a bulk start have to call; 0 is the
 	// connect timeout.
 	Patience time.Duration
 
@@ -70,15 +70,15 @@ type Option struct {
 	Own bool
 }
 
-// Values are what the user gave for Options, by name.
+// Values are the user's values of Options, by name.
 type Values map[string]string
 
-// Job is what the launcher's side is opened for.
+// Job has the job's properties for the launcher's side of a bootstrap.
 type Job struct {
 	Hosts  []job.Host // by job.HostIndex
 	Values Values
 	Limits
-	// Getenv reads golaunch's own environment; "" of what is not set there.
+	// Getenv reads golaunch's own environment; "" for unset ones.
 	Getenv func(name string) string
 	// Note tells the user something.
 	Note func(format string, args ...any)
@@ -114,13 +114,13 @@ type Opened struct {
 	LookUp func(ctx context.Context, host job.HostIndex) (addr string, err error)
 }
 
-// Route is how to reach a host, for whom is to start an agent there.
+// Route leads to a host, for an agent that is to start another there.
 type Route struct {
 	Addr string // its IP address, where the launcher could resolve the name
-	Data []byte // what else the bootstrap has to know
+	Data []byte // bootstrap's own
 }
 
-// Node is what an agent's side is opened for.
+// Node has a node's properties for the agent's side of a bootstrap.
 type Node struct {
 	Setup []byte                   // Opened.Setup
 	Data  map[job.HostIndex][]byte // of the hosts that the agent may start
@@ -134,13 +134,13 @@ type Node struct {
 	Accepted func(name string)
 }
 
-// Learner is a Piper that learns, while it starts agents, what helps those below.
+// Learner is a Piper that learns, while it starts agents, facts that help those below.
 type Learner interface {
 	// Learned is the Setup for agents that are told their part now.
 	Learned() []byte
 }
 
-// UsageError is a fault of what the user gave.
+// UsageError is a fault of the user's values.
 type UsageError struct{ Err error }
 
 // Error is that of the cause.

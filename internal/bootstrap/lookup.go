@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// lookups is how many names are resolved at a time: enough to hide a slow
+	// lookups is the number of names that are resolved at a time: enough to hide a slow
 	// server, too few to trouble it.
 	lookups = 32
 	// LookUpTimeout is the time for all host names of a job. A name that takes
@@ -28,7 +28,8 @@ type Question struct {
 // LookUpFunc is net.Resolver's LookupNetIP.
 type LookUpFunc func(ctx context.Context, network, host string) ([]netip.Addr, error)
 
-// NearEnd is the address of this machine on the route to an address, which is not called.
+// NearEnd returns the address of this machine on the route to an address, which is not
+// called.
 func NearEnd(to string) (netip.Addr, error) {
 	// Connecting a UDP socket sends nothing; it only picks a route.
 	c, err := net.Dial("udp", net.JoinHostPort(to, "9"))
@@ -39,10 +40,9 @@ func NearEnd(to string) (netip.Addr, error) {
 	return c.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap().WithZone(""), nil
 }
 
-// LookUp resolves names, each once; "" is the answer of one that does not resolve.
-// Where a name has addresses of both families the IPv4 one is taken: half-configured
-// IPv6 is common in clusters. The only error is that of ctx; the answers that there
-// are come with it.
+// LookUp resolves names, each once; "" is the answer of one that does not resolve. Of
+// addresses of both families the IPv4 one is taken: half-configured IPv6 is common in
+// clusters. The only error is that of ctx; the answers that there are come with it.
 func LookUp(ctx context.Context, questions []Question, lookup LookUpFunc) ([]string, error) {
 	indices := make(map[Question][]int) // many may ask the same
 	for i, q := range questions {

@@ -15,14 +15,14 @@ var unpacker = func() cbor.DecMode {
 	return mode
 }()
 
-// Pack encodes what a bootstrap has to tell its agents' side.
+// Pack encodes a bootstrap's data for its agents' side.
 func Pack(v any) ([]byte, error) { return cbor.Marshal(v) }
 
-// Unpack decodes what Pack made.
+// Unpack decodes the output of Pack.
 func Unpack[T any](packed []byte) (T, error) {
 	var v T
 	if err := unpacker.Unmarshal(packed, &v); err != nil {
-		return v, fmt.Errorf("what the launcher says of the bootstrap: %w", err)
+		return v, fmt.Errorf("the launcher's data for the bootstrap: %w", err)
 	}
 	return v, nil
 }

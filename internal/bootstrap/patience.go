@@ -2,10 +2,10 @@ package bootstrap
 
 import "time"
 
-// Absence is what is not there yet of a host that could not be reached, and may come.
+// Absence names the part of an unreachable host that is not there yet, and may come.
 type Absence uint8
 
-// What may not be there.
+// The parts that may be missing.
 const (
 	Present    Absence = iota // something is there, or nothing is known
 	NoName                    // no resolver knows the host's name
@@ -14,9 +14,10 @@ const (
 )
 
 const (
-	// dyingFor is how long an agent that dies at its start is tried again.
+	// dyingFor is the time that an agent that dies at its start is tried again.
 	dyingFor = time.Second
-	// tryEvery is how often a host is tried of which the user said how often (Error.Tries).
+	// tryEvery is the interval between the tries of a host that the user has counted
+	// (Error.Tries).
 	tryEvery = time.Second
 )
 
@@ -24,17 +25,17 @@ const (
 // where they are 0.
 type Limits struct {
 	ConnectTimeout time.Duration
-	// MissAfter is how long a host that may be missing has to answer at all.
+	// MissAfter is the time that a host that may be missing has to answer at all.
 	MissAfter time.Duration
-	// LateAfter is how long a host is tried that refuses connections.
+	// LateAfter is the time that a host is tried that refuses connections.
 	LateAfter time.Duration
-	// UnknownAfter is how long a host is tried whose name no resolver knows.
+	// UnknownAfter is the time that a host is tried whose name no resolver knows.
 	UnknownAfter time.Duration
 }
 
-// Patience is for how long, since the first try, a host with this error is worth trying:
-// 0 where another try comes to the same. Which errors may pass, and when, is decided
-// here, by what the bootstrap says of them.
+// Patience returns the time since the first try for which a host with this error is
+// worth trying: 0 where another try comes to the same. It decides on errors that may
+// pass by the fields that the bootstrap has set.
 func (e *Error) Patience(l Limits) time.Duration {
 	patience := time.Duration(0)
 	switch {

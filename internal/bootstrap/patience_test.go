@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// How long a host is tried depends on what of it is not there.
+// The missing part of a host decides on the time that it is tried.
 func TestPatience(t *testing.T) {
 	const long = 15 * time.Second
 	short := Limits{ConnectTimeout: long, MissAfter: time.Second, LateAfter: 2 * time.Second, UnknownAfter: 3 * time.Second}
@@ -37,10 +37,10 @@ func TestTriesOfTheUser(t *testing.T) {
 		spent         time.Duration
 		want          bool
 	}{
-		{0, 1, 2 * time.Second, true}, {0, 1, 3 * time.Second, false},
-		{1, 1, 3 * time.Second, false},
-		{5, 9, 4 * time.Second, true}, {5, 9, 5 * time.Second, false}, // so many were made, in less time
-		{5, 4, time.Minute, true}, {5, 5, time.Minute, false}, // each took longer
+		{made: 1, spent: 2 * time.Second, want: true}, {made: 1, spent: 3 * time.Second},
+		{allowed: 1, made: 1, spent: 3 * time.Second},
+		{allowed: 5, made: 9, spent: 4 * time.Second, want: true}, {allowed: 5, made: 9, spent: 5 * time.Second}, // so many were made, in less time
+		{allowed: 5, made: 4, spent: time.Minute, want: true}, {allowed: 5, made: 5, spent: time.Minute}, // each took longer
 	} {
 		e := Error{Phase: Connect, Tries: x.allowed}
 		require.Equal(t, x.want, e.Again(l, x.made, x.spent), "%+v", x)

@@ -63,7 +63,7 @@ func TestAnyWordPassesThroughTheShell(t *testing.T) {
 	})
 }
 
-// What csh or fish would change must not stand inside single quotes.
+// Characters that csh or fish would change must not stand inside single quotes.
 func TestQuotingIsSafeForAllShells(t *testing.T) {
 	command, err := bootstrap.CommandLine([]string{"/bin/sh", "-c", "a'b!c\\d e"})
 	require.NoError(t, err)

@@ -29,20 +29,20 @@ type SignRequest struct {
 	// travel, because an agent's word for it is worth nothing.
 	From job.HostIndex `cbor:"-"`
 	Host job.HostIndex `cbor:"1,keyasint"` // the host to log in to
-	Data []byte        `cbor:"2,keyasint"` // what to sign
+	Data []byte        `cbor:"2,keyasint"` // to be signed
 	// Proof shows that the session that Data begins with is one with Host. An
 	// agent must give it.
 	Proof Proof `cbor:"3,keyasint"`
 }
 
-// Proof is how a host shows who it is: its key, and the signature that it has
-// made with it for this session.
+// Proof identifies a host: its key, and the signature that it has made with it for this
+// session.
 type Proof struct {
 	HostKey   []byte `cbor:"1,keyasint"`
 	Signature []byte `cbor:"2,keyasint"`
 }
 
-// RefusedError is why an Authority did not sign. Asking again is no use.
+// RefusedError is an Authority's refusal to sign. Asking again is no use.
 type RefusedError struct{ Reason string }
 
 // Error renders "signature refused: reason".

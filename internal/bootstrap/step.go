@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// StepBegins is told of a step of a start that begins; what it returns is called
-// when the step is over, well or not. Several goroutines may call it.
+// StepBegins is told of a step of a start that begins; its result is called when the
+// step is over, well or not. Several goroutines may call it.
 type StepBegins func(p Phase) (end func())
 
 type stepKey struct{}
@@ -16,9 +16,8 @@ func WithSteps(ctx context.Context, begins StepBegins) context.Context {
 	return context.WithValue(ctx, stepKey{}, begins)
 }
 
-// BeginStep says that a step of the start that ctx is for begins; what it
-// returns is called when the step is over. Where nobody wants to know it does
-// nothing.
+// BeginStep says that a step of the start that ctx is for begins; its result is called
+// when the step is over. Without a StepBegins it does nothing.
 func BeginStep(ctx context.Context, p Phase) (end func()) {
 	begins, ok := ctx.Value(stepKey{}).(StepBegins)
 	if !ok {
@@ -29,13 +28,14 @@ func BeginStep(ctx context.Context, p Phase) (end func()) {
 
 type detailKey struct{}
 
-// WithDetails returns a context whose starts tell what they met on the way: addresses,
-// keys. Several goroutines may call tell.
+// WithDetails returns a context whose starts tell events on the way: addresses, keys.
+// Several goroutines may call tell.
 func WithDetails(ctx context.Context, tell func(text string)) context.Context {
 	return context.WithValue(ctx, detailKey{}, tell)
 }
 
-// Detail tells of the start that ctx is for. Where nobody wants to know it does nothing.
+// Detail reports a detail of the start that ctx is for. Without a receiver it does
+// nothing.
 func Detail(ctx context.Context, format string, args ...any) {
 	if tell, ok := ctx.Value(detailKey{}).(func(string)); ok {
 		tell(fmt.Sprintf(format, args...))
@@ -51,8 +51,8 @@ func WithAwaited(ctx context.Context, tell func(text string)) context.Context {
 	return context.WithValue(ctx, awaitedKey{}, tell)
 }
 
-// Await tells what the start that ctx is for waits for. Where nobody wants to know it does
-// nothing.
+// Await reports the thing that the start that ctx is for waits for. Without a receiver
+// it does nothing.
 func Await(ctx context.Context, text string) {
 	if tell, ok := ctx.Value(awaitedKey{}).(func(string)); ok {
 		tell(text)

@@ -2,16 +2,16 @@ package bootstrap
 
 import "sync"
 
-// TailSize is how many bytes a Tail keeps.
+// TailSize is the number of bytes that a Tail keeps.
 const TailSize = 4 << 10
 
-// Tail keeps the last TailSize bytes written to it: what Pipers hand out as
-// Pipe.Diagnostics. The zero value is ready. It may be used from several
-// goroutines; Write never fails.
+// Tail keeps the last TailSize bytes written to it: Pipers hand them out as
+// Pipe.Diagnostics. The zero value is ready. It may be used from several goroutines;
+// Write never fails.
 type Tail struct {
 	mu   sync.Mutex
 	buf  []byte // grows up to TailSize, then used as a ring
-	next int    // where the next byte goes once the ring is full
+	next int    // offset of the next byte once the ring is full
 }
 
 // Write keeps the end of p.
@@ -35,7 +35,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// String returns what is kept, oldest byte first.
+// String returns the bytes kept, oldest first.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

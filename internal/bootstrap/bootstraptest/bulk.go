@@ -33,13 +33,13 @@ const IndexVariable = "GOLAUNCH_TEST_HOST_INDEX"
 type Bulk struct {
 	// Env adds NAME=value settings to the command of a host; may be nil.
 	Env func(bootstrap.Host) []string
-	// Stdout receives what all commands print; nil discards it.
+	// Stdout receives the output of all commands; nil discards it.
 	Stdout io.Writer
 }
 
 var _ bootstrap.Bulk = (*Bulk)(nil)
 
-// Kind is what a registry has of b, by the name "bulk".
+// Kind returns b's entry for a registry, by the name "bulk".
 func (b *Bulk) Kind() bootstrap.Kind {
 	return bootstrap.Kind{
 		Name: "bulk",

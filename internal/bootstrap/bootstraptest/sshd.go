@@ -22,8 +22,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// SSHD is a real OpenSSH server on the loopback interface and what a client
-// needs to log in to it as the current user.
+// SSHD is a real OpenSSH server on the loopback interface and a client's means to log
+// in to it as the current user.
 type SSHD struct {
 	Dir        string // holds everything below
 	Addr       string // 127.0.0.1
@@ -76,9 +76,8 @@ func (s *SSHD) logged(line string) {
 	}
 }
 
-// StartSSHD starts an OpenSSH server for the rest of the test, on a free port,
-// with extra lines in its configuration. Where there is none it skips the
-// test and says why.
+// StartSSHD starts an OpenSSH server for the rest of the test, on a free port, with
+// extra lines in its configuration. Without one it skips the test and says why.
 func StartSSHD(t testing.TB, extra ...string) *SSHD {
 	t.Helper()
 	path, err := findSSHD()

@@ -79,7 +79,7 @@ func (s suite) echo(t *testing.T) {
 	require.True(t, bytes.Equal(want, got), "bytes differ")
 }
 
-// NastyWords are words that some shell or other would change.
+// NastyWords returns words that some shell or other would change.
 func NastyWords() []string {
 	return []string{
 		"", "plain", "two words", " lead and trail ", "tab\there", "line\nfeed", "\n", "cr\rlf\r\n", "'", "''", "it's",
@@ -179,7 +179,7 @@ func (s suite) closePrompt(t *testing.T) {
 	case <-time.After(patience):
 		require.Fail(t, "Close waits for the command")
 	}
-	// Where Close has not killed the command it ends now.
+	// Unless Close has killed the command, it ends now.
 	if end, err := os.OpenFile(fifo, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
 		require.NoError(t, end.Close())
 	}

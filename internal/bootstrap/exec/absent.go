@@ -8,18 +8,18 @@ import (
 	"github.com/golaunch/golaunch/internal/bootstrap"
 )
 
-// saying is what words of a command that failed, in small letters, mean for another try:
-// those of docker, podman and nerdctl; of kubectl; of managers.
+// saying gives words of a command that failed, in small letters, a meaning for another
+// try: those of docker, podman and nerdctl; of kubectl; of managers.
 type saying struct {
 	words string
-	// means is what is not there yet; "" where another try comes to the same.
+	// means names a part that is not there yet; "" where another try comes to the same.
 	means string
 	// final says that it does, and hint what the user can do; "" for the usual advice.
 	final bool
 	hint  string
 }
 
-// What engines and managers say. The first that fits counts.
+// Sayings of engines and managers. The first that fits counts.
 var sayings = []saying{
 	{words: "no such container", means: "there is no such container yet"},
 	{words: `(notfound): pods "`, means: "there is no such pod yet"},
@@ -31,10 +31,10 @@ var sayings = []saying{
 	{words: "container state improper", means: "its container does not run"}, // podman
 	{words: "container not found", means: "its container is not up yet"},
 	{words: "does not have a host assigned", means: "its pod has no node yet"},
-	{words: "(forbidden)", final: true, hint: "who runs golaunch needs the right to it: kubectl auth can-i create pods/exec"},
+	{words: "(forbidden)", final: true, hint: "the user of golaunch needs the right to it: kubectl auth can-i create pods/exec"},
 	{words: "(unauthorized)", final: true, hint: "kubectl's credentials are not taken: kubectl auth whoami"},
 	{words: "unable to upgrade connection: forbidden", final: true, hint: "the API server has no right to enter pods on that node"},
-	{words: "server localhost:8080 was refused", final: true, hint: noConfig}, // where kubectl knows no other
+	{words: "server localhost:8080 was refused", final: true, hint: noConfig}, // if kubectl knows no other
 	{words: "no configuration has been provided", final: true, hint: noConfig},
 	{words: "x509: ", final: true, hint: noConfig},
 	{words: "context was not found", final: true, hint: noContext}, // kubectl
@@ -45,7 +45,7 @@ var sayings = []saying{
 	{words: "unknown shorthand flag: ", final: true},
 	{words: "completed pod", final: true, hint: "name pods whose containers go on running"},
 	{words: "permission denied while trying to connect to the docker", final: true,
-		hint: "who runs golaunch must be able to use the engine: the group docker, or DOCKER_HOST"},
+		hint: "the user of golaunch must be able to use the engine: the group docker, or DOCKER_HOST"},
 	{words: "stat /bin/sh: no such file", final: true, hint: noShell}, // runc
 	{words: `exec: "/bin/sh": executable file not found`, final: true, hint: noShell},
 	{words: "executable file `/bin/sh` not found", final: true, hint: noShell}, // crun
@@ -61,8 +61,8 @@ const (
 // noShell is the advice where an image has no shell.
 const noShell = "the image has no /bin/sh: mount golaunch into the container, and name its path there with --agent-path"
 
-// said finds what a command's last words mean.
-func said(words string) saying {
+// interpret finds what a command's last words mean.
+func interpret(words string) saying {
 	words = strings.ToLower(words)
 	for _, s := range sayings {
 		if strings.Contains(words, s.words) {
@@ -72,14 +72,14 @@ func said(words string) saying {
 	return saying{}
 }
 
-// maxAwaited is how much of a command's own words is repeated while it is tried again, in
-// bytes.
+// maxAwaited bounds the bytes of a command's own words that are repeated while it is
+// tried again.
 const maxAwaited = 200
 
 // judge says of a command that failed whether it is worth another try, and why it is made.
 // An engine's status tells that it could not execute what it was to.
 func judge(e *bootstrap.Error, program string, status int, words string) {
-	s := said(words)
+	s := interpret(words)
 	if s.hint != "" {
 		e.Hint = s.hint
 	}

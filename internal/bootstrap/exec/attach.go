@@ -39,9 +39,10 @@ func (t *Template) entersContainer() bool {
 	return false
 }
 
-// attached refuses a command of Slurm's, or an engine's exec, through which no link can go: without input, or
-// with a terminal, which changes bytes. Options stand between exec and {command}.
-func (t *Template) attached() error {
+// checkAttached refuses a command of Slurm's, or an engine's exec, through which no
+// link can go: without input, or with a terminal, which changes bytes. Options stand
+// between exec and {command}.
+func (t *Template) checkAttached() error {
 	words := make([]string, len(t.words))
 	for i, w := range t.words {
 		if w.becomesWords() {

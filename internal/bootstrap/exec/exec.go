@@ -30,15 +30,15 @@ import (
 // (docs/architecture.md), time to clean up.
 const defaultKillAfter = 2 * time.Second
 
-// How long a command may say nothing until the user is told: where none has said a word yet,
-// as where its engine does not answer; and where others have, for then it may only be slow,
-// on a machine that has much to do.
+// Times of silence of a command until the user is told: while none has said a word yet,
+// as where its engine does not answer; and after others have, for then it may only be
+// slow, on a machine that has much to do.
 const (
 	silentAfter = time.Second
 	slowAfter   = 5 * time.Second
 )
 
-// Config is what a Piper needs. Template is required.
+// Config configures a Piper. Template is required.
 type Config struct {
 	Template *Template
 	// FromNodes says that the template works on any node too.
@@ -46,11 +46,11 @@ type Config struct {
 	// Here is the name of the host that this process is on, where agents are started
 	// without the template; "" where it takes that, too.
 	Here string
-	// Silence is how long a command may take to its first byte of output; 0
-	// is for ever.
+	// Silence is the time that a command may take to its first byte of output; 0 is for
+	// ever.
 	Silence time.Duration
-	// KillAfter is how long after Close a command may live on before its
-	// process group is killed; 0 means two seconds.
+	// KillAfter is the time after Close until a command's process group is killed; 0
+	// means two seconds.
 	KillAfter time.Duration
 }
 
@@ -125,7 +125,7 @@ func (x *Piper) Start(ctx context.Context, host bootstrap.Host, argv []string) (
 	return p, nil
 }
 
-// expand is the command line that runs argv on a host.
+// expand returns the command line that runs argv on a host.
 func (x *Piper) expand(host bootstrap.Host, argv []string) ([]string, error) {
 	if x.cfg.Here != "" && host.Name == x.cfg.Here && len(argv) > 0 {
 		return argv, nil
@@ -135,7 +135,7 @@ func (x *Piper) expand(host bootstrap.Host, argv []string) ([]string, error) {
 
 // start starts the words and the goroutine that reaps them.
 func (x *Piper) start(words []string) (*pipe, error) {
-	c, err := child.Start(words, &x.reapers, killGroup) // what is left of its group, at its end
+	c, err := child.Start(words, &x.reapers, killGroup) // the rest of its group, at its end
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (x *Piper) start(words []string) (*pipe, error) {
 	return p, nil
 }
 
-// trial is what a user may type to see whether the template works for a host.
+// trial returns a command for the user to see whether the template works for a host.
 func (x *Piper) trial(host bootstrap.Host) string {
 	words, err := x.expand(host, []string{"true"})
 	if err != nil {
@@ -156,8 +156,8 @@ func (x *Piper) trial(host bootstrap.Host) string {
 	if err != nil {
 		return ""
 	}
-	own := slices.Contains(engines, path.Base(words[0])) // which starts what it is given, without a shell
-	if !own && slices.ContainsFunc(x.cfg.Template.words, word.becomesWords) {
+	own := slices.Contains(engines, path.Base(words[0])) // an engine starts its arguments without a shell
+	if !own && slices.ContainsFunc(x.cfg.Template.words, templateWord.becomesWords) {
 		return "try " + line + "; if a shell reads the command on its way, write '{command}' in quotes"
 	}
 	return "try " + line

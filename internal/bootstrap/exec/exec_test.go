@@ -39,7 +39,7 @@ func newPiper(t *testing.T, template string, c execboot.Config) *execboot.Piper 
 
 func TestConformance(t *testing.T) {
 	dir := t.TempDir()
-	// What ssh does with its words.
+	// Stands in for ssh's treatment of its words.
 	ssh := filepath.Join(dir, "ssh")
 	require.NoError(t, os.WriteFile(ssh, []byte("#!/bin/sh\nshift\nexec /bin/sh -c \"$*\"\n"), 0o755))
 	for _, template := range []string{
@@ -89,19 +89,19 @@ func TestFailuresAreExplained(t *testing.T) {
 		want      string
 		hint      string
 	}{
-		{"/no/such/program {command}", 0, here, bootstrap.Command, true, "/no/such/program cannot be run: no such file or directory", "installed"},
-		{"no-such-program {command}", 0, here, bootstrap.Command, true, "no-such-program cannot be run: executable file not found in $PATH", "installed"},
-		{"/etc/passwd {command}", 0, here, bootstrap.Command, true, "/etc/passwd cannot be run: permission denied", "installed"},
-		{"env {addr} {command}", 0, here, bootstrap.Resolve, false, "its name does not resolve, and {addr} is in --exec-command", "use {host}"},
-		{"env {user} {command}", 0, here, bootstrap.Command, true, "nothing is known for {user}", ""},
-		{"sh -c 'echo no such container >&2; exit 3' {host} {command}", 0, here, bootstrap.Command, false,
-			"sh ended before the agent spoke (exit status 3): no such container", "try sh -c 'echo no such container >&2; exit 3' here true"},
-		{"sh -c 'sleep 3 >/dev/null & exit 3' {command}", 0, here, bootstrap.Command, false, "sh ended before the agent spoke (exit status 3)", "try "}, // stderr stays open
-		{"sh -c 'kill -9 $$' {command}", 0, here, bootstrap.Command, false, "sh ended before the agent spoke (signal: killed)", "try "},
-		{"sh -c 'exec >/dev/null; sleep 1000' {command}", 0, here, bootstrap.Command, false, "sh closed its output before the agent spoke", "try "},
-		{"sh -c 'exec sleep 1000 # {command}'", 300 * time.Millisecond, here, bootstrap.Connect, true, "sh said nothing for 300ms", `try sh -c 'exec sleep 1000 # true'`},
-		{"false {command}", 0, here, bootstrap.Command, false, "false ended before the agent spoke (exit status 1)",
-			"try false true; if a shell reads the command on its way, write '{command}' in quotes"},
+		{template: "/no/such/program {command}", host: here, phase: bootstrap.Command, permanent: true, want: "/no/such/program cannot be run: no such file or directory", hint: "installed"},
+		{template: "no-such-program {command}", host: here, phase: bootstrap.Command, permanent: true, want: "no-such-program cannot be run: executable file not found in $PATH", hint: "installed"},
+		{template: "/etc/passwd {command}", host: here, phase: bootstrap.Command, permanent: true, want: "/etc/passwd cannot be run: permission denied", hint: "installed"},
+		{template: "env {addr} {command}", host: here, phase: bootstrap.Resolve, want: "its name does not resolve, and {addr} is in --exec-command", hint: "use {host}"},
+		{template: "env {user} {command}", host: here, phase: bootstrap.Command, permanent: true, want: "nothing is known for {user}"},
+		{template: "sh -c 'echo no such container >&2; exit 3' {host} {command}", host: here, phase: bootstrap.Command, permanent: false,
+			want: "sh ended before the agent spoke (exit status 3): no such container", hint: "try sh -c 'echo no such container >&2; exit 3' here true"},
+		{template: "sh -c 'sleep 3 >/dev/null & exit 3' {command}", host: here, phase: bootstrap.Command, want: "sh ended before the agent spoke (exit status 3)", hint: "try "}, // stderr stays open
+		{template: "sh -c 'kill -9 $$' {command}", host: here, phase: bootstrap.Command, want: "sh ended before the agent spoke (signal: killed)", hint: "try "},
+		{template: "sh -c 'exec >/dev/null; sleep 1000' {command}", host: here, phase: bootstrap.Command, want: "sh closed its output before the agent spoke", hint: "try "},
+		{template: "sh -c 'exec sleep 1000 # {command}'", silence: 300 * time.Millisecond, host: here, phase: bootstrap.Connect, permanent: true, want: "sh said nothing for 300ms", hint: `try sh -c 'exec sleep 1000 # true'`},
+		{template: "false {command}", host: here, phase: bootstrap.Command, want: "false ended before the agent spoke (exit status 1)",
+			hint: "try false true; if a shell reads the command on its way, write '{command}' in quotes"},
 	} {
 		e := failure(t, c.template, c.silence, c.host)
 		require.Equal(t, "here", e.Host)
@@ -112,8 +112,8 @@ func TestFailuresAreExplained(t *testing.T) {
 	}
 }
 
-// What engines say tells whether another try is worth it, and what the user is told
-// meanwhile: what is not there yet, or the engine's last line.
+// The words of engines tell whether another try is worth it, and the user's news
+// meanwhile: the missing part, or the engine's last line.
 func TestWhatEnginesSay(t *testing.T) {
 	const kubectl, docker = "kubectl", "docker"
 	for _, x := range []struct {
@@ -123,32 +123,32 @@ func TestWhatEnginesSay(t *testing.T) {
 		awaited      string // "" for the last line of said
 		hint         string
 	}{
-		{docker, "Error response from daemon: No such container: c1", 1, false, "there is no such container yet", "try "},
-		{docker, `Error: no container with name or ID "c1" found: no such container`, 125, false, "there is no such container yet", "try "},
-		{docker, "Error response from daemon: container 0a1b is not running", 1, false, "its container does not run", "try "},
-		{docker, "Error response from daemon: Container 0a1b is paused, unpause the container before exec", 1, false, "its container is paused", "try "},
-		{docker, "Error response from daemon: Container 0a1b is restarting, wait until the container is running", 1, false, "its container is restarting", "try "},
-		{docker, "OCI runtime exec failed: exec failed: cannot exec in a stopped container: unknown", 126, false, "its container does not run", "try "},
-		{docker, "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?", 1, false, "", "try "},
-		{docker, "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock", 1, true, "", "the group docker"},
-		{docker, `OCI runtime exec failed: exec failed: unable to start container process: exec: "/bin/sh": stat /bin/sh: no such file or directory: unknown`, 127, true, "", "no /bin/sh"},
-		{docker, "OCI runtime exec failed: something new", 126, true, "", "try "},
-		{"kubexec.sh", "OCI runtime exec failed: something new", 126, false, "", "try "}, // a shell's own status, for all we know
-		{kubectl, `Error from server (NotFound): pods "c1" not found`, 1, false, "there is no such pod yet", "try "},
-		{kubectl, "Defaulted container x out of: x, y\nError from server (BadRequest): pod c1 does not have a host assigned", 1, false, "its pod has no node yet", "try "},
-		{kubectl, `error: unable to upgrade connection: container not found ("x")`, 1, false, "its container is not up yet", "try "},
-		{kubectl, "first\nThe connection to the server 10.0.0.1:6443 was refused", 1, false, "The connection to the server 10.0.0.1:6443 was refused", "try "},
-		{kubectl, `Error from server (Forbidden): pods "c1" is forbidden: User "x" cannot create resource "pods/exec"`, 1, true, "", "kubectl auth can-i create pods/exec"},
-		{"kubexec.sh", "error: cannot exec into a container in a completed pod; current phase is Succeeded", 1, true, "", "go on running"},
-		{kubectl, "error: You must be logged in to the server (Unauthorized)", 1, true, "", "kubectl auth whoami"},
-		{kubectl, "error: unable to upgrade connection: Forbidden (user=apiserver, verb=create, resource=nodes, subresource=proxy)", 1, true, "", "no right"},
-		{kubectl, "The connection to the server localhost:8080 was refused - did you specify the right host or port?", 1, true, "", "KUBECONFIG"},
-		{kubectl, "Unable to connect to the server: x509: certificate signed by unknown authority", 1, true, "", "KUBECONFIG"},
-		{kubectl, `error: context "x" does not exist`, 1, true, "", "get-contexts"},
-		{kubectl, "Error from server (BadRequest): container y is not valid for pod c1", 1, true, "", "kubectl exec -c"},
-		{kubectl, "error: unknown flag: --inn", 1, true, "", "try "},
-		{docker, `unable to resolve docker endpoint: context "x": context not found: open meta.json`, 1, true, "", "docker context ls"},
-		{kubectl, "", 1, false, "kubectl failed", "try "},
+		{engine: docker, said: "Error response from daemon: No such container: c1", status: 1, awaited: "there is no such container yet", hint: "try "},
+		{engine: docker, said: `Error: no container with name or ID "c1" found: no such container`, status: 125, awaited: "there is no such container yet", hint: "try "},
+		{engine: docker, said: "Error response from daemon: container 0a1b is not running", status: 1, awaited: "its container does not run", hint: "try "},
+		{engine: docker, said: "Error response from daemon: Container 0a1b is paused, unpause the container before exec", status: 1, awaited: "its container is paused", hint: "try "},
+		{engine: docker, said: "Error response from daemon: Container 0a1b is restarting, wait until the container is running", status: 1, awaited: "its container is restarting", hint: "try "},
+		{engine: docker, said: "OCI runtime exec failed: exec failed: cannot exec in a stopped container: unknown", status: 126, awaited: "its container does not run", hint: "try "},
+		{engine: docker, said: "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?", status: 1, hint: "try "},
+		{engine: docker, said: "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock", status: 1, final: true, hint: "the group docker"},
+		{engine: docker, said: `OCI runtime exec failed: exec failed: unable to start container process: exec: "/bin/sh": stat /bin/sh: no such file or directory: unknown`, status: 127, final: true, hint: "no /bin/sh"},
+		{engine: docker, said: "OCI runtime exec failed: something new", status: 126, final: true, hint: "try "},
+		{engine: "kubexec.sh", said: "OCI runtime exec failed: something new", status: 126, hint: "try "}, // a shell's own status, for all we know
+		{engine: kubectl, said: `Error from server (NotFound): pods "c1" not found`, status: 1, awaited: "there is no such pod yet", hint: "try "},
+		{engine: kubectl, said: "Defaulted container x out of: x, y\nError from server (BadRequest): pod c1 does not have a host assigned", status: 1, awaited: "its pod has no node yet", hint: "try "},
+		{engine: kubectl, said: `error: unable to upgrade connection: container not found ("x")`, status: 1, awaited: "its container is not up yet", hint: "try "},
+		{engine: kubectl, said: "first\nThe connection to the server 10.0.0.1:6443 was refused", status: 1, awaited: "The connection to the server 10.0.0.1:6443 was refused", hint: "try "},
+		{engine: kubectl, said: `Error from server (Forbidden): pods "c1" is forbidden: User "x" cannot create resource "pods/exec"`, status: 1, final: true, hint: "kubectl auth can-i create pods/exec"},
+		{engine: "kubexec.sh", said: "error: cannot exec into a container in a completed pod; current phase is Succeeded", status: 1, final: true, hint: "go on running"},
+		{engine: kubectl, said: "error: You must be logged in to the server (Unauthorized)", status: 1, final: true, hint: "kubectl auth whoami"},
+		{engine: kubectl, said: "error: unable to upgrade connection: Forbidden (user=apiserver, verb=create, resource=nodes, subresource=proxy)", status: 1, final: true, hint: "no right"},
+		{engine: kubectl, said: "The connection to the server localhost:8080 was refused - did you specify the right host or port?", status: 1, final: true, hint: "KUBECONFIG"},
+		{engine: kubectl, said: "Unable to connect to the server: x509: certificate signed by unknown authority", status: 1, final: true, hint: "KUBECONFIG"},
+		{engine: kubectl, said: `error: context "x" does not exist`, status: 1, final: true, hint: "get-contexts"},
+		{engine: kubectl, said: "Error from server (BadRequest): container y is not valid for pod c1", status: 1, final: true, hint: "kubectl exec -c"},
+		{engine: kubectl, said: "error: unknown flag: --inn", status: 1, final: true, hint: "try "},
+		{engine: docker, said: `unable to resolve docker endpoint: context "x": context not found: open meta.json`, status: 1, final: true, hint: "docker context ls"},
+		{engine: kubectl, status: 1, awaited: "kubectl failed", hint: "try "},
 	} {
 		script := filepath.Join(t.TempDir(), x.engine)
 		require.NoError(t, os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\nprintf '%%s\\n' '%s' >&2\nexit %d\n", x.said, x.status), 0o755))
@@ -164,7 +164,7 @@ func TestWhatEnginesSay(t *testing.T) {
 	}
 }
 
-// failure is why no agent came of a command.
+// failure returns the error of a command that starts no agent.
 func failure(t *testing.T, template string, silence time.Duration, host bootstrap.Host) *bootstrap.Error {
 	t.Helper()
 	p, err := newPiper(t, template, execboot.Config{Silence: silence, KillAfter: time.Millisecond}).Start(t.Context(), host, []string{"agent"})
@@ -265,8 +265,8 @@ func (a asked) Done() <-chan struct{} {
 	return a.Context.Done()
 }
 
-// What the first command has said may still be on its way when a second one is to
-// run: that is waited for.
+// The first command's output may still be on its way when a second one is to run: that
+// is waited for.
 func TestAlsoAwaitsTheFirstWord(t *testing.T) {
 	dir := t.TempDir()
 	gate, mark := filepath.Join(dir, "gate"), filepath.Join(dir, "mark")

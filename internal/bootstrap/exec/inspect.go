@@ -31,7 +31,8 @@ const (
 type inspection struct {
 	engine string
 	words  []string
-	// read says why it does not run as it did at a time; "" where it does.
+	// read gives the reason for which it does not run as it did at a time; "" where it
+	// does.
 	read func(answer []byte, begun time.Time) string
 }
 
@@ -43,7 +44,7 @@ func (t *Template) inspection(h bootstrap.Host) *inspection {
 		return nil
 	}
 	at := slices.Index(words, "exec")
-	name := slices.IndexFunc(t.words, func(w word) bool {
+	name := slices.IndexFunc(t.words, func(w templateWord) bool {
 		return slices.ContainsFunc(w.pieces, func(p piece) bool { return p.ph == phHost })
 	})
 	if at < 1 || name < at {
@@ -183,8 +184,8 @@ type containerState struct {
 	}
 }
 
-// ended describes its end, "" before it.
-func (s *containerState) ended() string {
+// describeEnd describes its end, "" before it.
+func (s *containerState) describeEnd() string {
 	if s.Terminated == nil {
 		return ""
 	}
@@ -211,7 +212,7 @@ func readPod(answer []byte, container string, begun time.Time) string {
 		if c.Name != container && (container != "" || i > 0) {
 			continue
 		}
-		switch ended := c.State.ended(); {
+		switch ended := c.State.describeEnd(); {
 		case ended != "":
 			text = "the container has terminated: " + ended
 		case c.State.Waiting != nil:
@@ -219,7 +220,7 @@ func readPod(answer []byte, container string, begun time.Time) string {
 		case c.State.Running != nil && c.State.Running.StartedAt.After(begun):
 			text = "the container was restarted"
 		}
-		if last := c.LastState.ended(); last != "" && text != "" && c.State.Terminated == nil {
+		if last := c.LastState.describeEnd(); last != "" && text != "" && c.State.Terminated == nil {
 			text += ", after it had terminated: " + last
 		}
 	}

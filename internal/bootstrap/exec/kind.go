@@ -18,7 +18,7 @@ const (
 	fromNodes     = "nodes"
 )
 
-// Kind is what the registry has of this bootstrap.
+// Kind returns this bootstrap's entry for the registry.
 func Kind() bootstrap.Kind {
 	k := kind("exec", "--"+commandOption, func(v bootstrap.Values) string { return v[commandOption] })
 	k.Options = []bootstrap.Option{
@@ -59,8 +59,8 @@ func preset(name, command string) bootstrap.Kind {
 	return kind(name, says, func(bootstrap.Values) string { return command })
 }
 
-// kind is a bootstrap by a command, which the flags may have. Says is what the user
-// has chosen it by.
+// kind returns the entry of a bootstrap by a command, which the flags may have. says is
+// the user's choice, for messages.
 func kind(name, says string, command func(bootstrap.Values) string) bootstrap.Kind {
 	return bootstrap.Kind{
 		Name:    name,
@@ -118,7 +118,7 @@ func reach(v bootstrap.Values) bootstrap.Reach {
 	return bootstrap.LauncherOnly
 }
 
-// setup is what agents are told.
+// setup is the message for agents.
 type setup struct {
 	Command   string `cbor:"1,keyasint"` // the template
 	FromNodes bool   `cbor:"2,keyasint"`
@@ -139,7 +139,7 @@ func open(ctx context.Context, s setup, j bootstrap.Job) (*bootstrap.Opened, err
 	return o, err
 }
 
-// routes has the addresses of the hosts whose names resolve here. That one does not
+// routes returns the addresses of the hosts whose names resolve here. That one does not
 // is an error of its host.
 func routes(ctx context.Context, hosts []job.Host) []bootstrap.Route {
 	questions := make([]bootstrap.Question, len(hosts))
@@ -164,7 +164,7 @@ func lookUp(ctx context.Context, name string) string {
 	return answers[0]
 }
 
-// join is the side of an agent.
+// join returns the side of an agent.
 func join(n bootstrap.Node) (bootstrap.Piper, error) {
 	s, err := bootstrap.Unpack[setup](n.Setup)
 	if err != nil {

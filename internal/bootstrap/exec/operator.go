@@ -8,9 +8,9 @@ import (
 	"github.com/golaunch/golaunch/internal/hostlist"
 )
 
-// fromOperator is the command that an operator has for reaching hosts, where it names
-// these, too. It is called as ssh is: with a host, and a command in one word. Where it
-// is ssh, nothing is selected.
+// fromOperator returns the command that an operator has for reaching hosts, where it
+// names these, too. It is called as ssh is: with a host, and a command in one word.
+// Where it is ssh, nothing is selected.
 func fromOperator(getenv func(string) string) bootstrap.Values {
 	for _, o := range hostlist.Operators {
 		agent := getenv(o.Agent)

@@ -15,11 +15,10 @@ import (
 )
 
 const (
-	// closeWait is how long a killed command is waited for: the kernel may not let
-	// it go.
+	// closeWait bounds the wait for a killed command: the kernel may not let it go.
 	closeWait = 200 * time.Millisecond
-	// hearWait is how long Also waits for the first byte of output, which may be on
-	// its way.
+	// hearWait bounds Also's wait for the first byte of output, which may be on its
+	// way.
 	hearWait = 2 * time.Second
 )
 
@@ -144,7 +143,7 @@ func (p *pipe) Also(ctx context.Context, argv []string) error {
 	return cmd.Run()
 }
 
-// PeerAddr is the address that the host's name resolved to, where it was asked.
+// PeerAddr returns the address that the host's name resolved to, where it was asked.
 func (p *pipe) PeerAddr() string { return p.host.Addr }
 
 // Explain implements bootstrap.Explainer.

@@ -21,7 +21,8 @@ const (
 	sgeName = "sge"
 	// sgeCommand has the command in one word: qrsh joins its words, for a shell.
 	sgeCommand = "qrsh -inherit {host} '{command}'"
-	// environmentWait is for how long qconf may take to tell of a parallel environment.
+	// environmentWait is the time that qconf may take to tell of a parallel
+	// environment.
 	environmentWait = 2 * time.Second
 )
 
@@ -69,8 +70,8 @@ func sgeServes(getenv func(string) string, hosts []job.Host) (serves bool, why s
 }
 
 // sgeControls asks the qconf beside a qrsh whether a parallel environment controls the
-// tasks of its jobs. Where it does not answer they may be: hosts where jobs run are not
-// always allowed to ask.
+// tasks of its jobs. Without an answer they may be: hosts of jobs are not always
+// allowed to ask.
 func sgeControls(qrsh, environment string) bool {
 	if environment == "" {
 		return true
@@ -134,7 +135,7 @@ func readFile(name string, read func(io.Reader) error) error {
 	return read(f)
 }
 
-// sgeHere is the name, among hosts, of the one where this process is; "" if there is
+// sgeHere returns the name, among hosts, of the one where this process is; "" if there is
 // none. Grid Engine sets HOSTNAME to the name that it has for it, which counts where
 // the machine's own is none of theirs: a shell may have brought it from elsewhere.
 func sgeHere(getenv func(string) string, hosts []job.Host) string {

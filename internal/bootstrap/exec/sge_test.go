@@ -11,7 +11,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// gridEngine is a directory with programs of Grid Engine's, whose qconf says what is
+// gridEngine returns a directory with programs of Grid Engine's, whose qconf says what is
 // given, and the environment of a job on two hosts.
 func gridEngine(t *testing.T, qconf string) func(string) string {
 	t.Helper()
@@ -37,15 +37,15 @@ func TestSGEServes(t *testing.T) {
 		want        bool
 		why         string
 	}{
-		{"slaves are controlled", "echo pe_name $2; echo control_slaves TRUE", "", both, true, ""},
-		{"they are not", "echo control_slaves FALSE", "", both, false, ""},
-		{"this host may not ask", "echo denied >&2; exit 1", "", both, true, ""},
-		{"an unknown environment", "", "PE", both, true, ""},
-		{"no job", "", "JOB_ID", both, false, ""},
-		{"no parallel one", "", "PE_HOSTFILE", both, false, ""},
-		{"no qrsh", "", "ARC", both, false, "qrsh is neither in PATH nor in $SGE_ROOT/bin/$ARC; --bootstrap ssh does without"},
-		{"other hosts", "", "", []job.Host{{Name: "n001"}, {Name: "n003"}}, false, ": host n003 is not of this job's allocation"},
-		{"another user", "", "", []job.Host{{Name: "n002", User: "joe"}}, false, ": host n002 has a user or a port, of which qrsh knows nothing"},
+		{name: "slaves are controlled", qconf: "echo pe_name $2; echo control_slaves TRUE", hosts: both, want: true},
+		{name: "they are not", qconf: "echo control_slaves FALSE", hosts: both},
+		{name: "this host may not ask", qconf: "echo denied >&2; exit 1", hosts: both, want: true},
+		{name: "an unknown environment", without: "PE", hosts: both, want: true},
+		{name: "no job", without: "JOB_ID", hosts: both},
+		{name: "no parallel one", without: "PE_HOSTFILE", hosts: both},
+		{name: "no qrsh", without: "ARC", hosts: both, why: "qrsh is neither in PATH nor in $SGE_ROOT/bin/$ARC; --bootstrap ssh does without"},
+		{name: "other hosts", hosts: []job.Host{{Name: "n001"}, {Name: "n003"}}, why: ": host n003 is not of this job's allocation"},
+		{name: "another user", hosts: []job.Host{{Name: "n002", User: "joe"}}, why: ": host n002 has a user or a port, of which qrsh knows nothing"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			getenv := gridEngine(t, x.qconf)

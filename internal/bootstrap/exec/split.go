@@ -8,7 +8,7 @@ import (
 )
 
 // split cuts a template into words.
-func split(text string) ([]word, error) {
+func split(text string) ([]templateWord, error) {
 	s := splitter{rest: text}
 	for s.rest != "" {
 		if err := s.step(); err != nil {
@@ -28,13 +28,13 @@ func split(text string) ([]word, error) {
 // splitter reads a template from left to right.
 type splitter struct {
 	rest   string // still to read
-	at     int    // where rest begins
+	at     int    // offset of rest
 	quote  byte   // ' or " while inside
-	opened int    // where the quote began
+	opened int    // offset of the open quote
 	escape bool   // the last byte was a backslash that quotes the next
 
-	words []word
-	word  word
+	words []templateWord
+	word  templateWord
 	begun bool // word has begun, though it may be empty
 }
 
@@ -115,10 +115,10 @@ func (s *splitter) endWord() {
 	if s.begun {
 		s.words = append(s.words, s.word)
 	}
-	s.word, s.begun = word{}, false
+	s.word, s.begun = templateWord{}, false
 }
 
-// excerpt is the beginning of a text, for a message.
+// excerpt returns the beginning of a text, for a message.
 func excerpt(s string) string {
 	const most = 20
 	if len(s) > most {

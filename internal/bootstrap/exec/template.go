@@ -26,16 +26,16 @@ const (
 var placeholders = []placeholder{phHost, phCommand, phUser, phPort, phAddr}
 
 // Template is a command line with placeholders, read by Parse.
-type Template struct{ words []word }
+type Template struct{ words []templateWord }
 
-// word is one word of a template: its pieces follow each other without space.
-type word struct {
+// templateWord is one word of a template: its pieces follow each other without space.
+type templateWord struct {
 	pieces []piece
 	quoted bool // some of it stood in quotes
 }
 
 // becomesWords tells whether w is {command} on its own.
-func (w word) becomesWords() bool {
+func (w templateWord) becomesWords() bool {
 	return len(w.pieces) == 1 && w.pieces[0].ph == phCommand && !w.quoted
 }
 
@@ -45,8 +45,8 @@ type piece struct {
 	ph   placeholder // "" for text
 }
 
-// joiners are programs that join their words and have a shell on the host
-// split them again: what they are given must be quoted for it.
+// joiners are programs that join their words and have a shell on the host split them
+// again: their arguments must be quoted for it.
 var joiners = []string{"ssh", "rsh"}
 
 // Parse splits a template into words as a shell does: at blanks, with single
@@ -87,7 +87,7 @@ func Parse(text string) (*Template, error) {
 	case len(words[0].pieces) == 0:
 		return nil, errors.New("its first word, the program, is empty")
 	}
-	if err := t.attached(); err != nil {
+	if err := t.checkAttached(); err != nil {
 		return nil, err
 	}
 	if first := words[0].pieces; len(first) == 1 && slices.Contains(joiners, path.Base(first[0].text)) {
@@ -100,14 +100,14 @@ func Parse(text string) (*Template, error) {
 
 // Uses tells whether {name} is in the template.
 func (t *Template) Uses(name string) bool {
-	return slices.ContainsFunc(t.words, func(w word) bool {
+	return slices.ContainsFunc(t.words, func(w templateWord) bool {
 		return slices.ContainsFunc(w.pieces, func(p piece) bool { return p.ph == placeholder(name) })
 	})
 }
 
-// Check says which placeholder a host, as the user named it, gives no value
-// for, or which value no placeholder takes. Whether it has an address shows only
-// when names are resolved.
+// Check reports a placeholder for which a host, as the user named it, gives no value,
+// or a value that no placeholder takes. Missing addresses show only when names are
+// resolved.
 func (t *Template) Check(user string, port int) error {
 	switch {
 	case user == "" && t.Uses("user"):
@@ -122,7 +122,7 @@ func (t *Template) Check(user string, port int) error {
 	return nil
 }
 
-// Expand is the command line that runs argv on h.
+// Expand returns the command line that runs argv on h.
 func (t *Template) Expand(h bootstrap.Host, argv []string) ([]string, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return nil, errors.New("no command given")

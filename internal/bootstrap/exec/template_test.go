@@ -84,12 +84,12 @@ func TestBadTemplates(t *testing.T) {
 		argv     []string
 		want     string
 	}{
-		{"x {command}", host, nil, "no command given"},
-		{"x {command}", host, []string{""}, "no command given"},
-		{"{command}", host, []string{"a", "b\x00"}, "word 1 of the command has a zero byte"},
-		{"sh -c '{command}'", host, []string{"a", "b\x00"}, "word 1 of the command has a zero byte"},
-		{"x {user} {command}", bootstrap.Host{Name: "a"}, []string{"a"}, "nothing is known for {user}"},
-		{"x {host} {command}", bootstrap.Host{Name: "-a"}, []string{"a"}, `{host} is "-a", which would be taken for an option`},
+		{template: "x {command}", host: host, want: "no command given"},
+		{template: "x {command}", host: host, argv: []string{""}, want: "no command given"},
+		{template: "{command}", host: host, argv: []string{"a", "b\x00"}, want: "word 1 of the command has a zero byte"},
+		{template: "sh -c '{command}'", host: host, argv: []string{"a", "b\x00"}, want: "word 1 of the command has a zero byte"},
+		{template: "x {user} {command}", host: bootstrap.Host{Name: "a"}, argv: []string{"a"}, want: "nothing is known for {user}"},
+		{template: "x {host} {command}", host: bootstrap.Host{Name: "-a"}, argv: []string{"a"}, want: `{host} is "-a", which would be taken for an option`},
 	} {
 		template, err := execboot.Parse(c.template)
 		require.NoError(t, err)

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// closeWait is how long Close waits for a command that it has killed.
+	// closeWait bounds Close's wait for a command that it has killed.
 	closeWait = time.Second
 	// defaultKillAfter leaves agents, which need two seconds at most
 	// (docs/architecture.md), ample time to clean up.
@@ -33,8 +33,8 @@ const (
 // Piper starts commands as child processes of this one. The zero value is
 // ready; it may be used from several goroutines and must not be copied.
 type Piper struct {
-	// KillAfter is how long after its pipe's Close a command may live on
-	// before it is killed; 0 means five seconds.
+	// KillAfter is the time after its pipe's Close until a command is killed; 0 means
+	// five seconds.
 	KillAfter time.Duration
 
 	reapers sync.WaitGroup

@@ -6,7 +6,7 @@ import (
 	"github.com/golaunch/golaunch/internal/bootstrap"
 )
 
-// Kind is what the registry has of this bootstrap.
+// Kind returns this bootstrap's entry for the registry.
 func Kind() bootstrap.Kind {
 	return bootstrap.Kind{
 		Name: "fork",

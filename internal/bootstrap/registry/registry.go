@@ -40,10 +40,10 @@ var hydra = []string{"HYDRA_LAUNCHER", "I_MPI_HYDRA_BOOTSTRAP"}
 // anything else is done with the table.
 func Add(k bootstrap.Kind) { table = append(table, k) }
 
-// All are the bootstraps, in the order of the help.
+// All returns the bootstraps, in the order of the help.
 func All() []bootstrap.Kind { return table }
 
-// Find is the bootstrap of a name.
+// Find returns the bootstrap of a name.
 func Find(name string) (bootstrap.Kind, bool) {
 	i := slices.IndexFunc(table, func(k bootstrap.Kind) bool { return k.Name == name })
 	if i < 0 {
@@ -52,7 +52,7 @@ func Find(name string) (bootstrap.Kind, bool) {
 	return table[i], true
 }
 
-// Names are those of all bootstraps.
+// Names returns those of all bootstraps.
 func Names() []string {
 	names := make([]string, len(table))
 	for i, k := range table {
@@ -73,19 +73,19 @@ func Owner(flag string) (bootstrap.Kind, bootstrap.Option, bool) {
 	return bootstrap.Kind{}, bootstrap.Option{}, false
 }
 
-// Local is the bootstrap of this machine.
+// Local returns the bootstrap of this machine.
 func Local() bootstrap.Kind {
 	return table[slices.IndexFunc(table, func(k bootstrap.Kind) bool { return k.Here })]
 }
 
-// Remote is the bootstrap for other machines where the user names none: the first
+// Remote returns the bootstrap for other machines where the user names none: the first
 // that a variable of environ selects, else the first in the table.
 func Remote(environ []string) bootstrap.Kind { return remote(table, environ) }
 
-// For is the bootstrap for hosts, not all of them this machine, where the user names
-// none: the first that a variable of environ selects, else the first that serves them
-// there, else the first in the table; why then says what hinders a manager whose job this
-// is, "" where nothing does.
+// For returns the bootstrap for hosts, not all of them this machine, where the user
+// names none: the first that a variable of environ selects, else the first that serves
+// them there, else the first in the table; why then names the obstacle of a manager
+// whose job this is, "" if there is none.
 func For(environ []string, hosts []job.Host) (k bootstrap.Kind, why string) {
 	return forHosts(table, environ, hosts)
 }
@@ -127,7 +127,7 @@ func remote(kinds []bootstrap.Kind, environ []string) bootstrap.Kind {
 	return kinds[slices.IndexFunc(kinds, func(k bootstrap.Kind) bool { return !k.Here && len(k.Variables) == 0 })]
 }
 
-// selected is the first that a variable of environ selects.
+// selected returns the first that a variable of environ selects.
 func selected(kinds []bootstrap.Kind, environ []string) (bootstrap.Kind, bool) {
 	get := Getenv(environ)
 	i := slices.IndexFunc(kinds, func(k bootstrap.Kind) bool {
@@ -144,7 +144,7 @@ func selected(kinds []bootstrap.Kind, environ []string) (bootstrap.Kind, bool) {
 	return kinds[i], true
 }
 
-// Given are the values that environ has for the flags of the bootstrap of a name,
+// Given returns the values that environ has for the flags of the bootstrap of a name,
 // or, where none is given, of that of other machines. They may be none.
 func Given(name string, environ []string) bootstrap.Values {
 	for _, k := range table {

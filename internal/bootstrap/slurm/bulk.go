@@ -23,10 +23,11 @@ const (
 	// settle bounds the wait for further news after that of the end of a task, or of the step:
 	// the words of a task, and the reason for the step's end, come by other ways.
 	settle = 300 * time.Millisecond
-	// killAfter is how long srun, which was told to end, may wait for nodes that do not
-	// answer. What it would kill has ended by itself: agents do so without their link.
+	// killAfter is the time that srun, told to end, may wait for nodes that do not
+	// answer. The processes that it would kill have ended by themselves: agents do so
+	// without their link.
 	killAfter = 500 * time.Millisecond
-	// stateTime is how long slurmctld may take to tell the states of nodes.
+	// stateTime is the time that slurmctld may take to tell the states of nodes.
 	stateTime = 10 * time.Second
 	maxLine   = 64 << 10 // bytes of a line of srun's that is read
 )
@@ -94,14 +95,14 @@ func (s *start) tell(e *bootstrap.Error) {
 // run carries out a step, and those that it leaves to do. Each has fewer hosts.
 func (s *start) run(st step) {
 	for len(st.names) > 0 && s.ctx.Err() == nil {
-		if st.names = s.once(st); len(st.names) > 0 {
+		if st.names = s.runOnce(st); len(st.names) > 0 {
 			s.Note("srun ended the agents of %d hosts for others that do not answer; it starts them again", len(st.names))
 		}
 	}
 }
 
-// once is one srun, from its start to its end. It returns the hosts to start again.
-func (s *start) once(st step) (again []string) {
+// runOnce runs one srun, from its start to its end. It returns the hosts to start again.
+func (s *start) runOnce(st step) (again []string) {
 	words := st.words(s.Program, s.argv)
 	cmd := exec.CommandContext(s.ctx, words[0], words[1:]...)
 	cmd.Env = s.Env
@@ -128,13 +129,13 @@ func (s *start) once(st step) (again []string) {
 	cmd.Stderr = l
 	err := cmd.Run()
 	if s.ctx.Err() != nil && cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what has outlived the grace
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // processes that have outlived the grace
 	}
 	left := l.close()
 	if s.ctx.Err() != nil {
 		return nil
 	}
-	return s.over(l.record, left, err)
+	return s.finish(l.record, left, err)
 }
 
 // endGroup has a command, which leads a group, ended by a signal to all of it where its
@@ -144,7 +145,7 @@ func endGroup(cmd *exec.Cmd, signal syscall.Signal) {
 	cmd.WaitDelay = killAfter
 }
 
-// listener is what an srun writes to.
+// listener receives an srun's output.
 type listener struct {
 	mu      sync.Mutex
 	record  *record
@@ -157,7 +158,7 @@ type listener struct {
 	cancelled func()
 }
 
-// Write takes what srun says. It never fails.
+// Write takes srun's output.
 func (l *listener) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -211,15 +212,15 @@ func (s *start) bring(st step, lacking []string) {
 		return
 	}
 	random := make([]byte, 8)
-	_, _ = rand.Read(random) // which never fails
+	_, _ = rand.Read(random) // Read never fails
 	to := step{group: st.group, names: lacking, bring: "/tmp/golaunch-" + hex.EncodeToString(random)}
 	s.Note("%d hosts lack %s: srun brings it to them", len(lacking), s.argv[0])
 	s.tasks.Go(func() { s.run(to) }) // as Start's
 }
 
-// over tells of the hosts that are left at the end of an srun, and returns those to start
-// again: all that answer, if one does not.
-func (s *start) over(r *record, left []string, ended error) (again []string) {
+// finish tells of the hosts that are left at the end of an srun, and returns those to
+// start again: all that answer, if one does not.
+func (s *start) finish(r *record, left []string, ended error) (again []string) {
 	const hint = "its slurmd does not answer: see 'scontrol show node'; --allow-dead-nodes or --spares do without it"
 	dead := r.dead
 	if ended != nil && len(dead) == 0 && r.refused() {

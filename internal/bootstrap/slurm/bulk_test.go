@@ -109,7 +109,7 @@ func TestNodesThatAreDown(t *testing.T) {
 	require.Len(t, calls(), 2)
 }
 
-// What ends srun as a whole is said of each host.
+// The errors of all hosts name the reason for which srun ended as a whole.
 func TestSrunEnds(t *testing.T) {
 	b, _ := play(t, `echo "srun: error: Unable to confirm allocation for job 9: Invalid job id specified" >&2; exit 1`)
 	const why = "srun ended (exit status 1): srun: error: Unable to confirm allocation for job 9: Invalid job id specified"

@@ -19,13 +19,13 @@ const (
 	name = "slurm"
 	// hostVariable has the node's name in each task.
 	hostVariable = "SLURMD_NODENAME"
-	// patience is for how long agents may take to call: that of srun with a node that
+	// patience is the time that agents may take to call: that of srun with a node that
 	// does not answer (MessageTimeout, 10 s, and some), after which the others are
 	// started again.
 	patience = time.Minute
 )
 
-// Kind is what the registry has of this bootstrap.
+// Kind returns this bootstrap's entry for the registry.
 func Kind() bootstrap.Kind {
 	return bootstrap.Kind{
 		Name:       name,
@@ -80,7 +80,7 @@ func groupOf(groups [][]job.Host) map[string]int {
 	return group
 }
 
-// helpTime is how long srun may take to list its flags. It reads the cluster's
+// helpTime is the time that srun may take to list its flags. It reads the cluster's
 // configuration first, for which it may ask a name server and slurmctld.
 const helpTime = 5 * time.Second
 

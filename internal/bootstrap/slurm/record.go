@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/internal/hostlist"
 )
 
-// What srun's lines begin with or have in them. Its words are those of 22.05.
+// Beginnings and parts of srun's lines, in the words of 22.05.
 const (
 	// "srun: error: n[001-002]: tasks 0-1: Exited with exit code 2"
 	errorWord = "srun: error: "
@@ -17,8 +17,8 @@ const (
 	nodeWord   = " failed on node "
 	// "slurmstepd: error: *** STEP 4.0 ON n001 CANCELLED AT 2026-11-23T17:13:43 DUE TO TIME LIMIT ***"
 	stepEnded = "*** STEP "
-	// What stepEnded says of a step that somebody, or a limit, had ended; and what of one that
-	// a node has ended, whose loss golaunch finds by itself.
+	// Reasons of stepEnded: somebody, or a limit, had the step ended; a node has, whose
+	// loss golaunch finds by itself.
 	cancelledWord   = " CANCELLED "
 	nodeFailureWord = "NODE FAILURE"
 	// "srun: Job step aborted: Waiting up to 22 seconds for job step to finish."
@@ -74,21 +74,22 @@ const (
 	maxLines = 16      // lines that are kept of what is nobody's
 )
 
-// record is what one srun has said. It is pure.
+// record holds the words of one srun. It is pure.
 type record struct {
 	hosts   map[string]bool
 	said    map[int]string // by task
 	ended   map[string]end // hosts whose task has ended badly and nobody has taken yet
 	dead    map[string]string
-	general []string // what is about no task
+	general []string // words about no task
 	each    bool     // it told of tasks how they ended
 	stopped bool     // the whole step is being ended: how a task ends says nothing of it
-	// cancelled is what Slurm says of a step that somebody, or a limit, had it end; or "".
+	// cancelled has Slurm's words about a step that somebody, or a limit, had it end;
+	// or "".
 	cancelled string
 	aborted   bool // srun has the step ended, for nothing that it has told of
 }
 
-// end is how a task ended.
+// end is the end of a task.
 type end struct {
 	task int // -1 where srun does not tell
 	how  string
@@ -214,7 +215,7 @@ func (r *record) refused() bool {
 	return slices.ContainsFunc(r.general, func(line string) bool { return anyIn(line, noNodes) })
 }
 
-// text is what was said of no host.
+// text joins the words about no host.
 func (r *record) text() string { return strings.Join(r.general, "; ") }
 
 func sorted[V any](m map[string]V) []string {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What Slurm 22.05 says, and what follows from it.
+// Words of Slurm 22.05, and the conclusions from them.
 func TestRecord(t *testing.T) {
 	const none = "slurmstepd: error: execve(): /x/golaunch: No such file or directory"
 	for name, x := range map[string]struct {
@@ -18,22 +18,22 @@ func TestRecord(t *testing.T) {
 		text    string
 	}{
 		"nothing":                  {},
-		"one agent fails":          {"srun: error: n002: task 1: Exited with exit code 3\n1: golaunch agent: no memory", nil, []failure{{"n002", "Exited with exit code 3: golaunch agent: no memory"}}, nil, ""},
-		"its words come first":     {"1: a\n 1: b\n2: c\nsrun: error: n002: task 1: Killed", nil, []failure{{"n002", "Killed: a\nb"}}, nil, ""},
-		"several nodes in a line":  {"srun: error: n[001,003]: tasks 0,2: Exited with exit code 2\n2: last", nil, []failure{{"n001", "Exited with exit code 2"}, {"n003", "Exited with exit code 2: last"}}, nil, ""},
-		"some lack the executable": {"srun: error: n[001-002]: tasks 0-1: Exited with exit code 2\n0: " + none + "\n1: other", []string{"n001"}, []failure{{"n002", "Exited with exit code 2: other"}}, nil, ""},
+		"one agent fails":          {said: "srun: error: n002: task 1: Exited with exit code 3\n1: golaunch agent: no memory", failed: []failure{{"n002", "Exited with exit code 3: golaunch agent: no memory"}}},
+		"its words come first":     {said: "1: a\n 1: b\n2: c\nsrun: error: n002: task 1: Killed", failed: []failure{{"n002", "Killed: a\nb"}}},
+		"several nodes in a line":  {said: "srun: error: n[001,003]: tasks 0,2: Exited with exit code 2\n2: last", failed: []failure{{"n001", "Exited with exit code 2"}, {"n003", "Exited with exit code 2: last"}}},
+		"some lack the executable": {said: "srun: error: n[001-002]: tasks 0-1: Exited with exit code 2\n0: " + none + "\n1: other", lacking: []string{"n001"}, failed: []failure{{"n002", "Exited with exit code 2: other"}}},
 		"a node does not answer": {
-			"srun: error: Task launch for StepId=2.0 failed on node n003: Communication connection failure\n" +
+			said: "srun: error: Task launch for StepId=2.0 failed on node n003: Communication connection failure\n" +
 				"srun: error: Application launch failed: Communication connection failure\n" +
 				"srun: Job step aborted: Waiting up to 22 seconds for job step to finish.\n" +
 				"srun: error: n002: task 1: Killed\n0: slurmstepd-n001: error: *** STEP 2.0 ON n001 CANCELLED AT 2026-11-23T17:13:43 ***",
-			nil, nil, map[string]string{"n003": "Communication connection failure"}, "srun: error: Application launch failed: Communication connection failure; " +
+			dead: map[string]string{"n003": "Communication connection failure"}, text: "srun: error: Application launch failed: Communication connection failure; " +
 				"srun: Job step aborted: Waiting up to 22 seconds for job step to finish.; 0: slurmstepd-n001: error: *** STEP 2.0 ON n001 CANCELLED AT 2026-11-23T17:13:43 ***",
 		},
-		"no step":               {"srun: error: Unable to create step for job 5: Job/step already completing or completed", nil, nil, nil, "srun: error: Unable to create step for job 5: Job/step already completing or completed"},
-		"a host of nobody's":    {"srun: error: n009: task 1: Killed\nsrun: error: Task launch for StepId=2.0 failed on node n009: x", nil, nil, nil, "srun: error: n009: task 1: Killed; srun: error: Task launch for StepId=2.0 failed on node n009: x"},
-		"a task of nobody's":    {"7: x\n99999999999999999999: y", nil, nil, nil, "7: x; 99999999999999999999: y"},
-		"tasks that do not fit": {"srun: error: n[001-002]: tasks 0-999999999: Killed", nil, []failure{{"n001", "Killed"}, {"n002", "Killed"}}, nil, ""},
+		"no step":               {said: "srun: error: Unable to create step for job 5: Job/step already completing or completed", text: "srun: error: Unable to create step for job 5: Job/step already completing or completed"},
+		"a host of nobody's":    {said: "srun: error: n009: task 1: Killed\nsrun: error: Task launch for StepId=2.0 failed on node n009: x", text: "srun: error: n009: task 1: Killed; srun: error: Task launch for StepId=2.0 failed on node n009: x"},
+		"a task of nobody's":    {said: "7: x\n99999999999999999999: y", text: "7: x; 99999999999999999999: y"},
+		"tasks that do not fit": {said: "srun: error: n[001-002]: tasks 0-999999999: Killed", failed: []failure{{"n001", "Killed"}, {"n002", "Killed"}}},
 	} {
 		r := newRecord([]string{"n001", "n002", "n003"})
 		for line := range strings.Lines(x.said) {

@@ -18,7 +18,7 @@ var kept = []string{
 	"SLURM_CONF", "SLURM_JOB_ID", "SLURM_CLUSTERS", "SLURM_WORKING_CLUSTER",
 }
 
-// environ is the environment of srun.
+// environ returns the environment of srun.
 func environ(getenv func(string) string) []string {
 	var env []string
 	for _, name := range kept {
@@ -41,7 +41,7 @@ type step struct {
 	bring string
 }
 
-// words are the command line of srun that runs argv once on each host.
+// words returns the command line of srun that runs argv once on each host.
 func (s *step) words(program string, argv []string) []string {
 	n := strconv.Itoa(len(s.names))
 	words := []string{
@@ -68,7 +68,7 @@ func (s *step) words(program string, argv []string) []string {
 	return append(append(words, "--"), argv...)
 }
 
-// nodeList is the names as srun takes them.
+// nodeList returns the names as srun takes them.
 func (s *step) nodeList() string {
 	hosts := make([]job.Host, len(s.names))
 	for i, name := range s.names {

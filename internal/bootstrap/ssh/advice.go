@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// Advice is what the user may type as it is: it has the files and the port that
-// are in use.
+// Advice can be typed as it is: it has the files and the port that are in use.
 
 // systemSSH are golaunch's flags with which the system's ssh reaches the hosts.
 func systemSSH(configFile string) string {
 	return "--bootstrap exec --exec-command " + shellWord("ssh "+fileFlag("-F", configFile)+"{host} {command}")
 }
 
-// trySSH is the command that shows what is wrong with a log-in.
+// trySSH returns the command that shows what is wrong with a log-in.
 func (t *Target) trySSH() string {
 	return fmt.Sprintf("ssh -v %s%s%s@%s true", fileFlag("-F", t.ConfigFile), t.portFlag(), t.User, t.Name)
 }
 
-// addKeyHint says how to make the host's key known.
+// addKeyHint advises the user to make the host's key known.
 func (t *Target) addKeyHint() string {
 	file := "~/.ssh/known_hosts"
 	switch t.KeyFile {
@@ -32,12 +31,12 @@ func (t *Target) addKeyHint() string {
 	return fmt.Sprintf("compare the fingerprint, then: ssh-keyscan %s%s >> %s; or set StrictHostKeyChecking accept-new", t.portFlag(), t.HostName, file)
 }
 
-// removeKey is the command that makes known_hosts forget the host.
+// removeKey returns the command that makes known_hosts forget the host.
 func (t *Target) removeKey() string {
 	return fmt.Sprintf("ssh-keygen %s-R %s", fileFlag("-f", t.KeyFile), t.knownHostsName())
 }
 
-// knownHostsName is how known_hosts spells the host.
+// knownHostsName returns the host's name in known_hosts.
 func (t *Target) knownHostsName() string {
 	if t.Port == 22 || t.KeyName != t.HostName {
 		return t.KeyName
@@ -52,7 +51,7 @@ func (t *Target) portFlag() string {
 	return fmt.Sprintf("-p %d ", t.Port)
 }
 
-// fileFlag is a flag and a file, none if there is no file.
+// fileFlag returns a flag and a file, none if there is no file.
 func fileFlag(flag, file string) string {
 	if file == "" {
 		return ""

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// The defaults are what OpenSSH allows by default and x/crypto has, in the
-// order that is best for many short connections. SHA-1 is only in MACs, where
-// OpenSSH has it, too.
+// The defaults are those of OpenSSH that x/crypto has, in the order that is best for
+// many short connections. SHA-1 is only in MACs, where OpenSSH has it, too.
 var (
 	defaultKex = []string{
 		ssh.KeyExchangeMLKEM768X25519, ssh.KeyExchangeCurve25519, oldCurve25519,
@@ -102,7 +101,7 @@ func assemble(value string, usual []string) []string {
 	return named
 }
 
-// cryptography is what to propose to t.
+// cryptography returns the algorithms to propose to t.
 func (t *Target) cryptography() ssh.Config {
 	return ssh.Config{
 		KeyExchanges: t.Kex.or(defaultKex), Ciphers: t.Ciphers.or(defaultCiphers), MACs: t.MACs.or(defaultMACs),
@@ -136,7 +135,7 @@ func listOf(names ...string) algorithmList {
 	return l
 }
 
-// or is the list's names, or those that stand for an empty one.
+// or returns the list's names, or those that stand for an empty one.
 func (l algorithmList) or(usual []string) []string {
 	if len(l) == 0 {
 		return usual

@@ -24,15 +24,14 @@ type (
 	RefusedError = bootstrap.RefusedError
 )
 
-// ErrSealed is what Sign returns after Seal.
+// ErrSealed is the error of Sign after Seal.
 var ErrSealed error = &RefusedError{Reason: "the job is launched"}
 
-// defaultLogIns is how many log-ins to a host are signed for: a start and its
-// retries, by the agent that is to start it and by those that take its range
-// over.
+// defaultLogIns is the number of log-ins to a host that are signed: a start and its
+// retries, by the agent that is to start it and by those that take its range over.
 const defaultLogIns = 16
 
-// AuthorityConfig says which keys an Authority holds and what it signs.
+// AuthorityConfig has the keys of an Authority, and the limits of its signatures.
 type AuthorityConfig struct {
 	// AgentSocket is the ssh-agent's socket ($SSH_AUTH_SOCK) for targets that
 	// name no other; empty for none.
@@ -40,12 +39,12 @@ type AuthorityConfig struct {
 	// Targets are the planned hosts by HostIndex. OpenAuthority sets their
 	// Keys and those of their jump hosts; they must not change afterwards.
 	Targets []Target
-	// LogIns is how many signatures for each host all agents together may ask
+	// LogIns is the number of signatures for each host that all agents together may ask
 	// for; 0 means 16.
 	LogIns int
-	// Elsewhere says where known_hosts has a key, given as a blob, "" if it
-	// has not; may be nil. It is asked about keys that a host has shown and
-	// that are not known for that host.
+	// Elsewhere finds the line of known_hosts that has a key, given as a blob, "" if
+	// there is none; may be nil. It is asked about keys that a host has shown and that
+	// are not known for that host.
 	Elsewhere func(key []byte) string
 	// SameHost says that a key which Elsewhere has found is known for the very host of t
 	// by another name; may be nil.
@@ -55,9 +54,9 @@ type AuthorityConfig struct {
 	Passphrase func(file string, again bool) ([]byte, error)
 }
 
-// Authority holds the user's private keys, in the launcher only, and signs
-// what logging in to planned hosts needs and nothing else (docs/security.md). It may
-// be used from several goroutines.
+// Authority holds the user's private keys, in the launcher only, and signs log-ins to
+// planned hosts and nothing else (docs/security.md). It may be used from several
+// goroutines.
 type Authority struct {
 	targets   []Target
 	maxLogIns int
@@ -71,7 +70,7 @@ type Authority struct {
 	sealed    bool
 	elsewhere func(key []byte) string                               // AuthorityConfig.Elsewhere
 	sameHost  func(ctx context.Context, key []byte, t *Target) bool // AuthorityConfig.SameHost
-	root      job.HostIndex                                         // which may ask for every place
+	root      job.HostIndex                                         // root may ask for every place
 	places    map[job.HostIndex]place                               // in the range of the root
 	logIns    map[job.HostIndex]int                                 // signed for
 	signed    map[signedSession]bool                                // by agents' requests
@@ -84,8 +83,8 @@ type userKey struct {
 	sign func(ctx context.Context, data []byte, algorithm string) (*ssh.Signature, error)
 }
 
-// place is where a host is in the range of the root: in which part, and after
-// how many others of that part.
+// place is the position of a host in the range of the root: the part, and the number of
+// hosts before it there.
 type place struct{ part, after int }
 
 // signedSession is a session and the index of the key that logs in there.
@@ -141,7 +140,7 @@ func (a *Authority) note(format string, args ...any) {
 	}
 }
 
-// Keys are the keys that may be offered to hosts; Target.Keys are indices into
+// Keys returns the keys that may be offered to hosts; Target.Keys are indices into
 // them.
 func (a *Authority) Keys() []PublicKey {
 	out := make([]PublicKey, len(a.keys))
@@ -155,10 +154,10 @@ func (a *Authority) Keys() []PublicKey {
 // start: an encrypted key file, an ssh-agent that does not answer.
 func (a *Authority) Notes() []string { return append([]string(nil), a.notes...) }
 
-// Allow lets agents ask for signatures, in place of what was allowed before:
-// the agent on root for all hosts of parts, which it is to start, and the agent
-// on one of those for the hosts behind it in its part. It starts no others: the
-// first of a part that answers has what follows it there for its range.
+// Allow lets agents ask for signatures, in place of earlier permissions: the agent on
+// root for all hosts of parts, which it is to start, and the agent on one of those for
+// the hosts behind it in its part. It starts no others: the first of a part that
+// answers has the hosts after it there for its range.
 func (a *Authority) Allow(root job.HostIndex, parts [][]job.HostIndex) {
 	places := make(map[job.HostIndex]place)
 	for i, part := range parts {
@@ -194,8 +193,8 @@ func (a *Authority) mayAsk(from, host job.HostIndex) error {
 	return nil
 }
 
-// Seal ends signing for good, when the launch message goes out, and forgets
-// the keys, and who asked for what. Signatures under way may still complete.
+// Seal ends signing for good, when the launch message goes out, and forgets the keys,
+// and the requests. Signatures under way may still complete.
 func (a *Authority) Seal() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -275,7 +274,7 @@ func (a *Authority) admit(ctx context.Context, r SignRequest, req authRequest) (
 	return a.keys[index], format, nil
 }
 
-// plannedKey is the index of the key that a request is for, and the signature
+// plannedKey returns the index of the key that a request is for, and the signature
 // format, if the plan has that log-in.
 func (a *Authority) plannedKey(r SignRequest, req authRequest) (index int, format string, err error) {
 	refuse := func(format string, args ...any) (int, string, error) {

@@ -37,7 +37,7 @@ type authData struct {
 }
 
 func request(user, algorithm string, key []byte) authData {
-	return authData{make([]byte, 32), 50, user, "ssh-connection", "publickey", 1, algorithm, key, ""}
+	return authData{session: make([]byte, 32), message: 50, user: user, service: "ssh-connection", method: "publickey", signed: 1, algorithm: algorithm, key: key}
 }
 
 func (d authData) bytes() []byte {
@@ -122,7 +122,7 @@ func saveLocked(t testing.TB, path string, key any) ssh.PublicKey {
 		Cipher, KDF, Options string
 		Count                uint32
 		Public, Private      []byte
-	}{"aes256-ctr", "bcrypt", "\x00\x00\x00\x04salt\x00\x00\x00\x10", 1, s.PublicKey().Marshal(), make([]byte, 160)})...)}
+	}{Cipher: "aes256-ctr", KDF: "bcrypt", Options: "\x00\x00\x00\x04salt\x00\x00\x00\x10", Count: 1, Public: s.PublicKey().Marshal(), Private: make([]byte, 160)})...)}
 	writeFile(t, filepath.Dir(path), filepath.Base(path), string(pem.EncodeToMemory(&block)))
 	return s.PublicKey()
 }
@@ -204,23 +204,23 @@ func TestSignOnlyWhatWasPlanned(t *testing.T) {
 		data       authData
 		refused    string // "" if it is signed
 	}{
-		{"launcher", job.NoHost, 0, good, ""},
-		{"agent in range", 0, 1, good, ""},
-		{"rsa with sha-2", 0, 2, request("bob", "rsa-sha2-256", rsaPub.Marshal()), ""},
-		{"rsa with sha-1", 0, 2, request("bob", "ssh-rsa", rsaPub.Marshal()), "does not fit the key"},
-		{"algorithm of another type", 0, 1, request("ann", "rsa-sha2-256", blob), "does not fit the key"},
-		{"below the range", 0, 0, good, "n0 may not ask for n0"},
-		{"above the range", 0, 3, good, "not planned with"},
-		{"agent without a range", 2, 1, good, "may not ask"},
-		{"host that is not planned", 0, 4, good, "not planned"},
-		{"negative host", job.NoHost, -1, good, "not planned"},
-		{"another user", 0, 1, request("root", "ssh-ed25519", blob), "not planned with user"},
-		{"key that is not offered there", 0, 2, request("bob", "ssh-ed25519", blob), "not planned with"},
-		{"key that is not ours", 0, 1, request("ann", "ssh-ed25519", newSigner(t, "ed25519").PublicKey().Marshal()), "not one of ours"},
-		{"jump host for the launcher", job.NoHost, 1, request("gina", "ssh-ed25519", blob), ""},
-		{"jump host for an agent", 0, 1, request("gina", "ssh-ed25519", blob), "not planned with"},
-		{"host without any key", job.NoHost, 3, good, "not planned with"},
-		{"another message", 0, 1, authData{session: make([]byte, 32)}, "not a user authentication request"},
+		{name: "launcher", from: job.NoHost, data: good},
+		{name: "agent in range", host: 1, data: good},
+		{name: "rsa with sha-2", host: 2, data: request("bob", "rsa-sha2-256", rsaPub.Marshal())},
+		{name: "rsa with sha-1", host: 2, data: request("bob", "ssh-rsa", rsaPub.Marshal()), refused: "does not fit the key"},
+		{name: "algorithm of another type", host: 1, data: request("ann", "rsa-sha2-256", blob), refused: "does not fit the key"},
+		{name: "below the range", data: good, refused: "n0 may not ask for n0"},
+		{name: "above the range", host: 3, data: good, refused: "not planned with"},
+		{name: "agent without a range", from: 2, host: 1, data: good, refused: "may not ask"},
+		{name: "host that is not planned", host: 4, data: good, refused: "not planned"},
+		{name: "negative host", from: job.NoHost, host: -1, data: good, refused: "not planned"},
+		{name: "another user", host: 1, data: request("root", "ssh-ed25519", blob), refused: "not planned with user"},
+		{name: "key that is not offered there", host: 2, data: request("bob", "ssh-ed25519", blob), refused: "not planned with"},
+		{name: "key that is not ours", host: 1, data: request("ann", "ssh-ed25519", newSigner(t, "ed25519").PublicKey().Marshal()), refused: "not one of ours"},
+		{name: "jump host for the launcher", from: job.NoHost, host: 1, data: request("gina", "ssh-ed25519", blob)},
+		{name: "jump host for an agent", host: 1, data: request("gina", "ssh-ed25519", blob), refused: "not planned with"},
+		{name: "host without any key", from: job.NoHost, host: 3, data: good, refused: "not planned with"},
+		{name: "another message", host: 1, data: authData{session: make([]byte, 32)}, refused: "not a user authentication request"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.data.session = bytes.Repeat([]byte{byte(i)}, 32)
@@ -388,13 +388,13 @@ func TestPassphrases(t *testing.T) {
 		keys       int
 		note       string
 	}{
-		{"named", []Identity{given, other}, []string{"secret"}, 2, ""},
-		{"the only one", []Identity{usual}, []string{"secret"}, 1, ""},
-		{"not needed", []Identity{usual, other}, nil, 1, "locked: encrypted; unlock it with: ssh-add " + dir + "/locked"},
-		{"mistyped", []Identity{given}, []string{"wrong", "wronger", "secret"}, 1, ""},
-		{"wrong", []Identity{given, other}, []string{"a", "b", "c"}, 1, "locked: encrypted, and that was not its passphrase; unlock it with: ssh-add"},
-		{"none", []Identity{given}, []string{""}, 0, "locked: encrypted, and no passphrase was given; unlock it with: ssh-add"},
-		{"nobody there", []Identity{usual}, []string{}, 0, "locked: encrypted, and nobody is there; unlock it with: ssh-add"},
+		{name: "named", identities: []Identity{given, other}, words: []string{"secret"}, keys: 2},
+		{name: "the only one", identities: []Identity{usual}, words: []string{"secret"}, keys: 1},
+		{name: "not needed", identities: []Identity{usual, other}, keys: 1, note: "locked: encrypted; unlock it with: ssh-add " + dir + "/locked"},
+		{name: "mistyped", identities: []Identity{given}, words: []string{"wrong", "wronger", "secret"}, keys: 1},
+		{name: "wrong", identities: []Identity{given, other}, words: []string{"a", "b", "c"}, keys: 1, note: "locked: encrypted, and that was not its passphrase; unlock it with: ssh-add"},
+		{name: "none", identities: []Identity{given}, words: []string{""}, note: "locked: encrypted, and no passphrase was given; unlock it with: ssh-add"},
+		{name: "nobody there", identities: []Identity{usual}, words: []string{}, note: "locked: encrypted, and nobody is there; unlock it with: ssh-add"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			targets := []Target{{Name: "a", Identities: x.identities}, {Name: "b", User: "ann", Identities: x.identities}, {Name: "c", IdentitiesOnly: true, Identities: x.identities}}

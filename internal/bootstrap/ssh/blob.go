@@ -17,7 +17,7 @@ func cutString(b []byte) (s, rest []byte, ok bool) {
 	return b[4 : 4+n], b[4+n:], true
 }
 
-// keyType is the type that a public key blob begins with, "" if it has none.
+// keyType returns the type that a public key blob begins with, "" if it has none.
 func keyType(blob []byte) string {
 	s, rest, ok := cutString(blob)
 	if !ok || len(s) > 64 || len(rest) == 0 {

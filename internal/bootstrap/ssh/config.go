@@ -13,7 +13,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// Options says where Config reads.
+// Options names the files that Config reads.
 type Options struct {
 	// File replaces the user's and the system's configuration (ssh -F);
 	// "none" stands for no file at all.
@@ -35,7 +35,7 @@ type Config struct {
 	final      bool          // some Match line asks for a second pass
 
 	mu       sync.Mutex
-	ran      map[string]bool          // what commands of Match exec said
+	ran      map[string]bool          // results of Match exec's commands
 	known    map[string]*knownHosts   // by path; nil where there is no such file
 	revoked  map[string][][]byte      // keys of RevokedHostKeys, by path
 	lists    map[string]algorithmList // by keyword and value
@@ -86,8 +86,8 @@ func LoadConfig(o Options) (*Config, error) {
 	return c, nil
 }
 
-// load adds the file at path; base is what relative Includes start from. As in
-// ssh, others may neither write a private file nor any that is included.
+// load adds the file at path; relative Includes start from base. As in ssh, others may
+// neither write a private file nor any that is included.
 func (c *Config) load(path, base string, private bool) error {
 	p := configParser{home: c.home, base: base, private: private}
 	f, err := p.parse(path, 0)
@@ -105,7 +105,7 @@ func (c *Config) loadLines(lines []string) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	f := &configFile{blocks: []*block{{}}}
+	f := &configFile{blocks: []*hostBlock{{}}}
 	p := configParser{home: c.home}
 	for _, line := range lines {
 		key, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(line)), "=")
@@ -130,8 +130,8 @@ func (c *Config) warn(text string) {
 	}
 }
 
-// Warnings are the lines of known_hosts and configuration files that were passed over so
-// far, as far as the user is to know, as "file:line: reason".
+// Warnings returns the lines of known_hosts and configuration files that were passed
+// over so far, as far as the user is to know, as "file:line: reason".
 func (c *Config) Warnings() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,7 +161,7 @@ func homeDir() (string, error) {
 	return "", fmt.Errorf("%w, and the user database has none: set it", err)
 }
 
-// loginName is the name of the user of this process. Without cgo the user
+// loginName returns the name of the user of this process. Without cgo the user
 // database is /etc/passwd, so $USER stands in for users who are not in it.
 func loginName() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {

@@ -38,7 +38,7 @@ func TestConfigTarget(t *testing.T) {
 		host         job.Host
 		want         func(*testing.T, Target)
 	}{
-		{"defaults", "", job.Host{Name: "n1"}, func(t *testing.T, got Target) {
+		{name: "defaults", host: job.Host{Name: "n1"}, want: func(t *testing.T, got Target) {
 			assert.Equal(t, "n1", got.HostName)
 			assert.Equal(t, 22, got.Port)
 			assert.Equal(t, "ann", got.User)
@@ -46,50 +46,50 @@ func TestConfigTarget(t *testing.T) {
 			assert.Equal(t, []Identity{{Path: home + "/.ssh/id_ed25519"}, {Path: home + "/.ssh/id_ecdsa"}, {Path: home + "/.ssh/id_rsa"}}, got.Identities)
 			assert.Equal(t, home+"/.ssh/known_hosts", got.KnownHostsFile)
 		}},
-		{"first value wins", "Host n?\n Port 2022\n User first\nHost *\n User second\n Port 1\n ConnectTimeout 7\n ConnectionAttempts 4", job.Host{Name: "n1"}, func(t *testing.T, got Target) {
+		{name: "first value wins", config: "Host n?\n Port 2022\n User first\nHost *\n User second\n Port 1\n ConnectTimeout 7\n ConnectionAttempts 4", host: job.Host{Name: "n1"}, want: func(t *testing.T, got Target) {
 			assert.Equal(t, 2022, got.Port)
 			assert.Equal(t, "first", got.User)
 			assert.Equal(t, 7*time.Second, got.ConnectTimeout)
 			assert.Equal(t, 4, got.Attempts)
 		}},
-		{"host file wins", "Host *\n User cfg\n Port 5", job.Host{Name: "n1", User: "bob", Port: 77}, func(t *testing.T, got Target) {
+		{name: "host file wins", config: "Host *\n User cfg\n Port 5", host: job.Host{Name: "n1", User: "bob", Port: 77}, want: func(t *testing.T, got Target) {
 			assert.Equal(t, "bob", got.User)
 			assert.Equal(t, 77, got.Port)
 		}},
-		{"negation, tabs, equals, case, no final newline", "HOST\t*.x \t!bad.x\r\n\tport=2222\r\nHost bad.x\n\tPORT = 3333", job.Host{Name: "bad.x"}, func(t *testing.T, got Target) {
+		{name: "negation, tabs, equals, case, no final newline", config: "HOST\t*.x \t!bad.x\r\n\tport=2222\r\nHost bad.x\n\tPORT = 3333", host: job.Host{Name: "bad.x"}, want: func(t *testing.T, got Target) {
 			assert.Equal(t, 3333, got.Port)
 		}},
-		{"match host and all", "Match host a,b\n Port 5\nMatch all\n User m", job.Host{Name: "b"}, func(t *testing.T, got Target) {
+		{name: "match host and all", config: "Match host a,b\n Port 5\nMatch all\n User m", host: job.Host{Name: "b"}, want: func(t *testing.T, got Target) {
 			assert.Equal(t, 5, got.Port)
 			assert.Equal(t, "m", got.User)
 		}},
-		{"match exec, and final too late", "Match final all\n Port 5\n User late\nMatch exec \"test %n = a\"\n Port 6\nMatch exec \"test %n = b\"\n Port 7", job.Host{Name: "b"}, func(t *testing.T, got Target) {
+		{name: "match exec, and final too late", config: "Match final all\n Port 5\n User late\nMatch exec \"test %n = a\"\n Port 6\nMatch exec \"test %n = b\"\n Port 7", host: job.Host{Name: "b"}, want: func(t *testing.T, got Target) {
 			assert.Equal(t, 7, got.Port)
 			assert.Equal(t, "late", got.User)
 		}},
-		{"match user", "Match host n002 user root\n StrictHostKeyChecking yes\nHost *\n StrictHostKeyChecking no", job.Host{Name: "n002", User: "root"}, func(t *testing.T, got Target) {
+		{name: "match user", config: "Match host n002 user root\n StrictHostKeyChecking yes\nHost *\n StrictHostKeyChecking no", host: job.Host{Name: "n002", User: "root"}, want: func(t *testing.T, got Target) {
 			assert.Equal(t, Strict, got.Policy)
 		}},
-		{"match with an unknown criterion that need not be tested", "Match host other tagged x\n Port 5", job.Host{Name: "b"}, func(t *testing.T, got Target) {
+		{name: "match with an unknown criterion that need not be tested", config: "Match host other tagged x\n Port 5", host: job.Host{Name: "b"}, want: func(t *testing.T, got Target) {
 			assert.Equal(t, 22, got.Port)
 		}},
-		{"include in order, inside a block", "Host inc\n Include part/* nothing/*\n User early", job.Host{Name: "inc"}, func(t *testing.T, got Target) {
+		{name: "include in order, inside a block", config: "Host inc\n Include part/* nothing/*\n User early", host: job.Host{Name: "inc"}, want: func(t *testing.T, got Target) {
 			assert.Equal(t, 1234, got.Port)
 			assert.Equal(t, "late", got.User)
 		}},
-		{"include in a block of another host", "Host other\n Include ~/.ssh/part/one", job.Host{Name: "inc"}, func(t *testing.T, got Target) {
+		{name: "include in a block of another host", config: "Host other\n Include ~/.ssh/part/one", host: job.Host{Name: "inc"}, want: func(t *testing.T, got Target) {
 			assert.Equal(t, 22, got.Port)
 		}},
-		{"tokens", "Host *\n HostName %h.cluster\n Port 9\n User u%%\n IdentityFile ${GOLAUNCH_TEST_KEYS}/%u_%r_%h_%p_%n\n IdentityFile ~/k\n IdentitiesOnly yes\n BatchMode yes\n UserKnownHostsFile \"%d/with blank\" none", job.Host{Name: "n1", User: "bob"}, func(t *testing.T, got Target) {
+		{name: "tokens", config: "Host *\n HostName %h.cluster\n Port 9\n User u%%\n IdentityFile ${GOLAUNCH_TEST_KEYS}/%u_%r_%h_%p_%n\n IdentityFile ~/k\n IdentitiesOnly yes\n BatchMode yes\n UserKnownHostsFile \"%d/with blank\" none", host: job.Host{Name: "n1", User: "bob"}, want: func(t *testing.T, got Target) {
 			assert.Equal(t, "n1.cluster", got.HostName)
 			assert.Equal(t, []Identity{{home + "/keys/ann_bob_n1.cluster_9_n1", true}, {home + "/k", true}}, got.Identities)
 			assert.True(t, got.IdentitiesOnly)
 			assert.True(t, got.Batch)
 		}},
-		{"address", "Host n1\n HostName ::ffff:10.0.0.1", job.Host{Name: "n1"}, func(t *testing.T, got Target) {
+		{name: "address", config: "Host n1\n HostName ::ffff:10.0.0.1", host: job.Host{Name: "n1"}, want: func(t *testing.T, got Target) {
 			assert.Equal(t, "10.0.0.1", got.Addr)
 		}},
-		{"jump chain", "Host *.in\n ProxyJump bob@gate:2200, inner\nHost gate\n HostName gate.example.com\n ProxyJump outer\nHost inner\n User carl\n ProxyJump gate", job.Host{Name: "n.in"}, func(t *testing.T, got Target) {
+		{name: "jump chain", config: "Host *.in\n ProxyJump bob@gate:2200, inner\nHost gate\n HostName gate.example.com\n ProxyJump outer\nHost inner\n User carl\n ProxyJump gate", host: job.Host{Name: "n.in"}, want: func(t *testing.T, got Target) {
 			require.Len(t, got.Jump, 3)
 			assert.Equal(t, "outer", got.Jump[0].Name)
 			assert.Equal(t, "gate.example.com", got.Jump[1].HostName)
@@ -97,24 +97,24 @@ func TestConfigTarget(t *testing.T) {
 			assert.Equal(t, 2200, got.Jump[1].Port)
 			assert.Equal(t, "carl", got.Jump[2].User)
 		}},
-		{"a pattern that catches the jump host too", "Host *\n ProxyJump gate", job.Host{Name: "n1"}, func(t *testing.T, got Target) {
+		{name: "a pattern that catches the jump host too", config: "Host *\n ProxyJump gate", host: job.Host{Name: "n1"}, want: func(t *testing.T, got Target) {
 			require.Len(t, got.Jump, 1)
 			assert.Equal(t, "gate", got.Jump[0].Name)
 		}},
-		{"no jump", "Host n1\n ProxyJump none\nHost *\n ProxyJump gate\n ProxyCommand none", job.Host{Name: "n1"}, func(t *testing.T, got Target) {
+		{name: "no jump", config: "Host n1\n ProxyJump none\nHost *\n ProxyJump gate\n ProxyCommand none", host: job.Host{Name: "n1"}, want: func(t *testing.T, got Target) {
 			assert.Empty(t, got.Jump)
 		}},
-		{"policies", "Host a\n StrictHostKeyChecking accept-new\nHost *\n StrictHostKeyChecking off", job.Host{Name: "a"}, func(t *testing.T, got Target) {
+		{name: "policies", config: "Host a\n StrictHostKeyChecking accept-new\nHost *\n StrictHostKeyChecking off", host: job.Host{Name: "a"}, want: func(t *testing.T, got Target) {
 			assert.Equal(t, AcceptNew, got.Policy)
 		}},
-		{"kex list", "KexAlgorithms sntrup761x25519-sha512@openssh.com,curve25519-sha256@libssh.org,ecdh-sha2-nistp256", job.Host{Name: "a"}, func(t *testing.T, got Target) {
+		{name: "kex list", config: "KexAlgorithms sntrup761x25519-sha512@openssh.com,curve25519-sha256@libssh.org,ecdh-sha2-nistp256", host: job.Host{Name: "a"}, want: func(t *testing.T, got Target) {
 			assert.Equal(t, []string{"curve25519-sha256@libssh.org", "ecdh-sha2-nistp256"}, got.Kex.or(nil))
 		}},
-		{"kex removal", "KexAlgorithms -mlkem*,*sha1", job.Host{Name: "a"}, func(t *testing.T, got Target) {
+		{name: "kex removal", config: "KexAlgorithms -mlkem*,*sha1", host: job.Host{Name: "a"}, want: func(t *testing.T, got Target) {
 			assert.Equal(t, "curve25519-sha256", got.Kex.or(nil)[0])
 			assert.NotContains(t, strings.Join(got.Kex.or(nil), ","), "sha1,")
 		}},
-		{"kex first", "KexAlgorithms ^diffie-hellman-group16-sha512", job.Host{Name: "a"}, func(t *testing.T, got Target) {
+		{name: "kex first", config: "KexAlgorithms ^diffie-hellman-group16-sha512", host: job.Host{Name: "a"}, want: func(t *testing.T, got Target) {
 			assert.Equal(t, "diffie-hellman-group16-sha512", got.Kex.or(nil)[0])
 			assert.Greater(t, len(got.Kex), 3)
 		}},
@@ -318,8 +318,8 @@ func TestResolve(t *testing.T) {
 	require.ErrorIs(t, Resolve(ctx, []Target{{HostName: "x"}}, lookup), context.Canceled)
 }
 
-// A host that is this machine by a name that is 127.0.1.1 here is dialled at the address
-// that the others see; what the user has written so stays.
+// A host that is this machine by a name that is 127.0.1.1 here is dialled at the
+// address that the others see; addresses that the user has written so stay.
 func TestMeetElsewhere(t *testing.T) {
 	nearEnd := func(to string) (netip.Addr, error) {
 		if end, ok := map[string]string{"10.0.0.2": "10.0.0.1", "2001:db8::2": "2001:db8::1", "10.9.9.9": "127.0.0.1"}[to]; ok {

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Limits on configuration files: what one may measure in bytes, how many there
-// may be with all Includes, and how deep those may nest (as in OpenSSH).
+// Limits on configuration files: bytes of one, their number with all Includes, and the
+// depth of nested Includes (as in OpenSSH).
 const (
 	maxConfigSize   = 16 << 20
 	maxConfigFiles  = 10000
@@ -19,11 +19,11 @@ const (
 )
 
 // configFile is one parsed file.
-type configFile struct{ blocks []*block }
+type configFile struct{ blocks []*hostBlock }
 
-// block is what stands below one Host or Match line: it applies where all
-// criteria hold.
-type block struct {
+// hostBlock holds the lines below one Host or Match line: it applies where all criteria
+// hold.
+type hostBlock struct {
 	criteria []criterion
 	pos      string
 	lines    []configLine
@@ -39,7 +39,7 @@ type configLine struct {
 	included []*configFile
 }
 
-// arg is the first word; empty where there is no such line.
+// arg returns the first word; empty where there is no such line.
 func (l configLine) arg() string {
 	if len(l.args) > 0 {
 		return l.args[0]
@@ -86,7 +86,7 @@ func (p *configParser) parse(path string, depth int) (*configFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &configFile{blocks: []*block{{}}}
+	f := &configFile{blocks: []*hostBlock{{}}}
 	for i, line := range strings.Split(string(text), "\n") {
 		pos := fmt.Sprintf("%s:%d", path, i+1)
 		if err := p.line(f, line, pos, depth); err != nil {
@@ -134,14 +134,14 @@ func (p *configParser) line(f *configFile, line, pos string, depth int) error {
 		if err := checkPatterns(words); err != nil {
 			return err
 		}
-		f.blocks = append(f.blocks, &block{pos: pos, criteria: []criterion{{what: "Host", patterns: words}}})
+		f.blocks = append(f.blocks, &hostBlock{pos: pos, criteria: []criterion{{what: "Host", patterns: words}}})
 	case "match":
 		criteria, err := parseMatch(value)
 		if err != nil {
 			return err
 		}
 		p.final = p.final || slices.ContainsFunc(criteria, func(c criterion) bool { return c.what == "final" })
-		f.blocks = append(f.blocks, &block{pos: pos, criteria: criteria})
+		f.blocks = append(f.blocks, &hostBlock{pos: pos, criteria: criteria})
 	case "include":
 		files, err := p.include(words, depth+1)
 		if err != nil {

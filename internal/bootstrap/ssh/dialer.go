@@ -25,7 +25,7 @@ const (
 	defaultHandshakeTimeout = 60 * time.Second
 )
 
-// DialerConfig says whom a Dialer can reach and how it logs in.
+// DialerConfig has the hosts that a Dialer can reach, and the means to log in.
 type DialerConfig struct {
 	// Targets finds the Target of a host; false if it is not planned.
 	Targets func(job.HostIndex) (Target, bool)
@@ -43,10 +43,9 @@ type DialerConfig struct {
 	// the command is accepted, per host on the way, 0 means 60 seconds.
 	ConnectTimeout   time.Duration
 	HandshakeTimeout time.Duration
-	// MissAfter is how long hosts have that may be missing: to answer the
-	// first packet of a TCP connection, and to become reachable. 0 is the
-	// ConnectTimeout, which jump hosts, and Targets with one of their own,
-	// have in any case.
+	// MissAfter is the time of hosts that may be missing: to answer the first packet of
+	// a TCP connection, and to become reachable. 0 is the ConnectTimeout, which jump
+	// hosts, and Targets with one of their own, have in any case.
 	MissAfter time.Duration
 	// LookUp asks elsewhere for the address of a host whose name does not resolve here;
 	// nil where nobody can be asked.
@@ -96,7 +95,7 @@ func New(cfg DialerConfig) (*Dialer, error) {
 	return d, nil
 }
 
-// WorkedKey is the index of the key that logged in last, for the PreferKey of
+// WorkedKey returns the index of the key that logged in last, for the PreferKey of
 // agents below; false before the first log-in.
 func (d *Dialer) WorkedKey() (index int, ok bool) {
 	return int(d.worked.Load()), d.proven.Load()
@@ -168,7 +167,7 @@ func (d *Dialer) start(ctx context.Context, host bootstrap.Host, t *Target, comm
 		p.abandon()
 		if err := ctx.Err(); err != nil {
 			e = interrupted(err, e.Phase, limit)
-		} else if proxy, ok := base.(*proxy); ok && hop == 0 {
+		} else if proxy, ok := base.(*proxyConn); ok && hop == 0 {
 			proxy.explain(e, route[0].Proxy)
 		}
 		return nil, throughJump(e, route, hop)
@@ -232,7 +231,7 @@ func (d *Dialer) connect(ctx context.Context, host bootstrap.Host, t *Target, di
 	network := cmp.Or(t.Network, "tcp")
 	c, err := dialTCP(dialCtx, network, t.address(), missAfter)
 	if _, unknown := errors.AsType[*net.DNSError](err); unknown && d.cfg.LookUp != nil && direct {
-		answer, _ := d.cfg.LookUp(dialCtx, job.HostIndex(host.Index)) // whose error says less than err
+		answer, _ := d.cfg.LookUp(dialCtx, job.HostIndex(host.Index)) // err says more than this error
 		if addr, perr := netip.ParseAddr(answer); perr == nil {
 			t.Addr = addr.String()
 			c, err = dialTCP(dialCtx, network, t.address(), missAfter)

@@ -12,16 +12,16 @@ import (
 	"github.com/golaunch/golaunch/internal/bootstrap"
 )
 
-// whereKnown is where a known_hosts file has a key.
+// whereKnown is the position of a key in a known_hosts file.
 type whereKnown struct {
 	number int          // of the first line
 	names  []string     // for which it has it, as they stand there; without patterns
 	hashed []hashedLine // with names that cannot be read
 }
 
-// Elsewhere says where the known_hosts files that Target has read have a key,
-// given as a blob, as "file:line"; "" if none has it. It does not count what is
-// known of authorities, nor revoked keys.
+// Elsewhere returns the place of a key, given as a blob, in the known_hosts files that
+// Target has read, as "file:line"; "" if none has it. Keys of authorities do not count,
+// nor revoked ones.
 func (c *Config) Elsewhere(key []byte) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,7 +37,7 @@ func (c *Config) Elsewhere(key []byte) string {
 	return ""
 }
 
-// where is where the file has a key, nil if it has not.
+// where returns the place of a key in the file, nil if it has none.
 func (k *knownHosts) where(key string) *whereKnown {
 	if k.byKey == nil {
 		k.byKey = make(map[string]*whereKnown)
@@ -128,7 +128,7 @@ func (c *Config) SameHost(ctx context.Context, key []byte, t *Target, r resolver
 	return same
 }
 
-// namesOf are the names, at a port, for which the known_hosts files have a key, and
+// namesOf returns the names, at a port, for which the known_hosts files have a key, and
 // the lines that have it for hashed ones.
 func (c *Config) namesOf(key []byte, port int) (names []string, hashed []hashedLine) {
 	c.mu.Lock()
@@ -159,7 +159,7 @@ func (c *Config) namesOf(key []byte, port int) (names []string, hashed []hashedL
 	return names, hashed
 }
 
-// atPort is how known_hosts has a name at a port.
+// atPort returns the form of a name at a port in known_hosts.
 func atPort(name string, port int) string {
 	if port == defaultPort {
 		return name

@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// names is a resolver of fixed answers.
-type names map[string][]string
+// fixedNames is a resolver of fixed answers.
+type fixedNames map[string][]string
 
-func (n names) LookupAddr(_ context.Context, addr string) ([]string, error) {
+func (n fixedNames) LookupAddr(_ context.Context, addr string) ([]string, error) {
 	return n[addr], nil
 }
 
-func (n names) LookupNetIP(_ context.Context, _, host string) (list []netip.Addr, err error) {
+func (n fixedNames) LookupNetIP(_ context.Context, _, host string) (list []netip.Addr, err error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{a}, nil
 	}
@@ -34,7 +34,7 @@ func (n names) LookupNetIP(_ context.Context, _, host string) (list []netip.Addr
 func TestSameHost(t *testing.T) {
 	key, other := newSigner(t, "ed25519").PublicKey(), newSigner(t, "ed25519").PublicKey()
 	text := keyText(key)
-	dns := names{
+	dns := fixedNames{
 		"n1": {"10.0.0.9", "::ffff:10.0.0.1"}, "n1.cluster": {"10.0.0.1"}, "n2": {"10.0.0.2"}, "v6": {"fd00::1"},
 		"10.0.0.1": {"N1.cluster."}, "10.0.0.3": {"n2."}, "fd00::1": {"v6"},
 	}
@@ -44,26 +44,26 @@ func TestSameHost(t *testing.T) {
 		port  int
 		want  bool
 	}{
-		"its name":                            {"n1 " + text, "10.0.0.1", 22, true},
-		"one of several":                      {"gone,n2,n1 " + text, "10.0.0.1", 22, true},
-		"another's name":                      {"n2 " + text, "10.0.0.1", 22, false},
-		"a name that nobody knows":            {"gone " + text, "10.0.0.1", 22, false},
-		"another key of the name":             {"n1 " + keyText(other) + "\nn2 " + text, "10.0.0.1", 22, false},
-		"its address, by a name":              {"10.0.0.1 " + text, "10.0.0.1", 22, true},
-		"another address":                     {"10.0.0.2 " + text, "10.0.0.1", 22, false},
-		"IPv6":                                {"v6 " + text, "fd00::1", 22, true},
-		"another server of the host":          {"[n1]:2222 " + text, "10.0.0.1", 22, false},
-		"that server":                         {"[n1]:2222 " + text, "10.0.0.1", 2222, true},
-		"the usual server of the host":        {"n1 " + text, "10.0.0.1", 2222, false},
-		"a pattern":                           {"n* " + text, "10.0.0.1", 22, false},
-		"an authority's":                      {"@cert-authority n1 " + text, "10.0.0.1", 22, false},
-		"revoked":                             {"@revoked n1 " + text, "10.0.0.1", 22, false},
-		"hashed":                              {hashName("n1.cluster") + " " + text, "10.0.0.1", 22, true},
-		"hashed, without domain":              {hashName("n1") + " " + text, "10.0.0.1", 22, true},
-		"hashed, at the port":                 {hashName("[n1]:2222") + " " + text, "10.0.0.1", 2222, true},
-		"hashed, another's":                   {hashName("n2") + " " + text, "10.0.0.1", 22, false},
-		"hashed, an address that lies":        {hashName("n2") + " " + text, "10.0.0.3", 22, false},
-		"an address that nobody has resolved": {"n1 " + text, "", 22, false},
+		"its name":                            {known: "n1 " + text, addr: "10.0.0.1", port: 22, want: true},
+		"one of several":                      {known: "gone,n2,n1 " + text, addr: "10.0.0.1", port: 22, want: true},
+		"another's name":                      {known: "n2 " + text, addr: "10.0.0.1", port: 22},
+		"a name that nobody knows":            {known: "gone " + text, addr: "10.0.0.1", port: 22},
+		"another key of the name":             {known: "n1 " + keyText(other) + "\nn2 " + text, addr: "10.0.0.1", port: 22},
+		"its address, by a name":              {known: "10.0.0.1 " + text, addr: "10.0.0.1", port: 22, want: true},
+		"another address":                     {known: "10.0.0.2 " + text, addr: "10.0.0.1", port: 22},
+		"IPv6":                                {known: "v6 " + text, addr: "fd00::1", port: 22, want: true},
+		"another server of the host":          {known: "[n1]:2222 " + text, addr: "10.0.0.1", port: 22},
+		"that server":                         {known: "[n1]:2222 " + text, addr: "10.0.0.1", port: 2222, want: true},
+		"the usual server of the host":        {known: "n1 " + text, addr: "10.0.0.1", port: 2222},
+		"a pattern":                           {known: "n* " + text, addr: "10.0.0.1", port: 22},
+		"an authority's":                      {known: "@cert-authority n1 " + text, addr: "10.0.0.1", port: 22},
+		"revoked":                             {known: "@revoked n1 " + text, addr: "10.0.0.1", port: 22},
+		"hashed":                              {known: hashName("n1.cluster") + " " + text, addr: "10.0.0.1", port: 22, want: true},
+		"hashed, without domain":              {known: hashName("n1") + " " + text, addr: "10.0.0.1", port: 22, want: true},
+		"hashed, at the port":                 {known: hashName("[n1]:2222") + " " + text, addr: "10.0.0.1", port: 2222, want: true},
+		"hashed, another's":                   {known: hashName("n2") + " " + text, addr: "10.0.0.1", port: 22},
+		"hashed, an address that lies":        {known: hashName("n2") + " " + text, addr: "10.0.0.3", port: 22},
+		"an address that nobody has resolved": {known: "n1 " + text, port: 22},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &Config{known: map[string]*knownHosts{"/absent": nil, "/known": parseKnownHosts("/known", x.known+"\n")}}

@@ -24,7 +24,7 @@ func (e *timeoutError) Error() string { return fmt.Sprintf("no answer within %v"
 // Unwrap makes it a deadline.
 func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// interrupted is the error of a start that ended with its context.
+// interrupted returns the error of a start that ended with its context.
 func interrupted(err error, phase bootstrap.Phase, limit time.Duration) *bootstrap.Error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &bootstrap.Error{

@@ -15,8 +15,8 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// attempt is one log-in under way: what has happened so far, to explain it
-// should it fail. The callbacks run in goroutines of x/crypto.
+// attempt is one log-in under way, with its events so far, to explain it should it
+// fail. The callbacks run in goroutines of x/crypto.
 type attempt struct {
 	d    *Dialer
 	t    *Target
@@ -28,12 +28,12 @@ type attempt struct {
 	stepDone  func()        // ends the step under way; nil once logged in
 	keyed     bool          // the host key was accepted
 	fresh     ssh.PublicKey // the host key, if it was not known before
-	methods   []string      // what the server lets clients try
+	methods   []string      // methods that the server lets clients try
 	partial   bool          // a key was right, but the server wants more
 	offered   []int         // keys, in order
 	signedBy  int           // the key whose signature was sent last, -1 for none
 	signError error         // why a signature could not be had
-	said      string        // what the server said once it had a signature, as far as it is repeated
+	said      string        // server's words once it had a signature, as far as they are repeated
 }
 
 // client is one authenticated connection and the goroutine that answers what
@@ -103,7 +103,7 @@ func (c *client) refuse(channels <-chan ssh.NewChannel, requests <-chan *ssh.Req
 }
 
 // hostKey is the ssh.HostKeyCallback.
-func (a *attempt) hostKey(_ string, _ addr, key ssh.PublicKey) error {
+func (a *attempt) hostKey(_ string, _ endAddr, key ssh.PublicKey) error {
 	fresh, err := a.t.checkHostKey(key)
 	if err != nil {
 		return err
@@ -131,9 +131,8 @@ func (a *attempt) nextMethod(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 	return nil, nil
 }
 
-// banner is the ssh.BannerCallback. What a server says before it knows the user
-// is for people at a terminal; what it says to a right key is why it goes no
-// further.
+// banner is the ssh.BannerCallback. A server's words before it knows the user are for
+// people at a terminal; those after a right key say why it goes no further.
 func (a *attempt) banner(message string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -144,7 +143,7 @@ func (a *attempt) banner(message string) error {
 	return nil
 }
 
-// signers are the keys to offer, the preferred one first.
+// signers returns the keys to offer, the preferred one first.
 func (a *attempt) signers() []ssh.Signer {
 	order := a.t.Keys
 	if len(order) == 0 {
@@ -166,7 +165,7 @@ func (a *attempt) signers() []ssh.Signer {
 	return out
 }
 
-// keysTried says which keys were tried, in order, and which was taken.
+// keysTried lists the keys that were tried, in order, and the one that was taken.
 func (a *attempt) keysTried(loggedIn bool) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -190,7 +189,7 @@ func (a *attempt) keysTried(loggedIn bool) string {
 	return text
 }
 
-// keyNames are names and types of keys.
+// keyNames returns names and types of keys.
 func (a *attempt) keyNames(keys []int) string {
 	var names []string
 	for _, i := range keys {
@@ -209,7 +208,7 @@ var _ ssh.MultiAlgorithmSigner = (*remoteSigner)(nil)
 
 func (s *remoteSigner) PublicKey() ssh.PublicKey { return s.a.d.keys[s.index] }
 
-// Algorithms are the signature formats of the key, the stronger hash first.
+// Algorithms returns the signature formats of the key, the stronger hash first.
 func (s *remoteSigner) Algorithms() []string {
 	var out []string
 	for algorithm, format := range signatureAlgorithms[s.PublicKey().Type()] {

@@ -112,7 +112,7 @@ func (c *Config) endpoint(t *Target, set settings) error {
 	if t.Port < 1 || t.Port > 65535 {
 		return fmt.Errorf("port %d is not in 1-65535", t.Port)
 	}
-	l := lookup{name: t.Name, host: t.Name, set: set}
+	l := configLookup{name: t.Name, host: t.Name, set: set}
 	var err error
 	if t.HostName, err = l.hostName(); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// hostKeyError is why a host key was not accepted.
+// hostKeyError is the refusal of a host key.
 type hostKeyError struct {
 	text, hint string
 }
@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// hostKeyAlgorithms are those under which the host would show a key that we
+// hostKeyAlgorithms returns those under which the host would show a key that we
 // know; where none is known, or any will do, all follow that the configuration
 // allows.
 func (t *Target) hostKeyAlgorithms() []string {
@@ -62,7 +62,7 @@ func (t *Target) hostKeyAlgorithms() []string {
 	return append(ours, others...)
 }
 
-// minRSA is what ssh refuses to go below.
+// minRSA is the least number of bits that ssh accepts.
 const minRSA = 1024
 
 // checkSize refuses RSA keys that are too small.
@@ -166,7 +166,7 @@ func contains(blobs [][]byte, key ssh.PublicKey) bool {
 	return slices.ContainsFunc(blobs, func(b []byte) bool { return bytes.Equal(b, want) })
 }
 
-// knownHostsLine is the line that makes key known.
+// knownHostsLine returns the line that makes key known.
 func (t *Target) knownHostsLine(key ssh.PublicKey) string {
 	name := t.KeyName
 	if t.Port != 22 && t.KeyName == t.HostName {

@@ -126,12 +126,12 @@ func TestProofOfOpenSSH(t *testing.T) {
 	}
 }
 
-// str is a string of RFC 4251 section 5.
+// str returns a string of RFC 4251 section 5.
 func str(s string) string {
 	return string(binary.BigEndian.AppendUint32(nil, uint32(len(s)))) + s
 }
 
-// packet is a packet in the clear.
+// packet returns a packet in the clear.
 func packet(message byte, payload string, padding int) string {
 	length := binary.BigEndian.AppendUint32(nil, uint32(2+len(payload)+padding))
 	return string(append(length, byte(padding), message)) + payload + strings.Repeat("\x00", padding)
@@ -191,8 +191,8 @@ func feed(r *exchangeReader, sent []byte, size int) (proof *Proof) {
 	return proof
 }
 
-// What is announced takes no memory before it comes, and after the exchange
-// nothing is held.
+// Announced bytes take no memory before they come, and after the exchange nothing is
+// held.
 func TestExchangeReaderIsBounded(t *testing.T) {
 	r := new(exchangeReader)
 	feed(r, []byte("SSH-2.0-x\n\x00\x01\x00\x00\x00\x1f"), 3)

@@ -79,7 +79,7 @@ type keyring struct {
 	unlocked   map[string]unlocked                           // encrypted files that were asked about, by path
 }
 
-// socket is the ssh-agent to ask for t's keys; empty for none.
+// socket returns the ssh-agent to ask for t's keys; empty for none.
 func (r *keyring) socket(t *Target) string {
 	switch t.Agent {
 	case "":
@@ -211,8 +211,8 @@ func (r *keyring) assign(t *Target) {
 	t.Keys = unique
 }
 
-// order is the keys that assign offers. The user is asked to unlock the files that the
-// configuration names, and all if all is set.
+// order returns the keys that assign offers. The user is asked to unlock the files that
+// the configuration names, and all if all is set.
 func (r *keyring) order(t *Target, all bool) (unique []int) {
 	var named, files []int
 	for _, f := range t.Identities {
@@ -350,7 +350,7 @@ type stillLocked struct {
 	why  error // nil where nobody was asked
 }
 
-// Error says how to do without a passphrase here.
+// Error names ways to do without a passphrase here.
 func (e stillLocked) Error() string {
 	text := "encrypted"
 	if e.why != nil {
@@ -362,7 +362,8 @@ func (e stillLocked) Error() string {
 // Unwrap returns package ssh's error.
 func (e stillLocked) Unwrap() error { return e.PassphraseMissingError }
 
-// passphraseTries is how often the user may mistype a passphrase, as with OpenSSH.
+// passphraseTries is the number of times that the user may mistype a passphrase, as
+// with OpenSSH.
 const passphraseTries = 3
 
 // unlock asks the user, once, for the passphrase of a key file.

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// rule says what golaunch does about a keyword of ssh_config(5).
+// rule is golaunch's treatment of a keyword of ssh_config(5).
 type rule uint8
 
 const (
@@ -19,8 +19,8 @@ const (
 type keyword struct {
 	name string // as ssh_config(5) spells it
 	rule rule
-	// why says how far a keyword is honoured, what to do instead of one that
-	// is refused, or why one does no harm.
+	// why gives the extent to which a keyword is honoured, a replacement of one that is
+	// refused, or the reason for which one does no harm.
 	why string
 	// fine are the values, in lower case, that a refused keyword may have, and of which
 	// nothing is told.
@@ -68,7 +68,7 @@ var keywords = []keyword{
 	{name: "ChannelTimeout", rule: harmless, why: noForwards},
 	{name: "CheckHostIP", rule: refused, fine: no, why: "addresses are not looked up in known_hosts"},
 	{name: "Cipher", rule: harmless, why: notEvenSSH},
-	{name: "Ciphers", rule: honoured, why: "what golaunch lacks is passed over; nothing left is refused"},
+	{name: "Ciphers", rule: honoured, why: "golaunch passes over those that it lacks; nothing left is refused"},
 	{name: "ClearAllForwardings", rule: harmless, why: noForwards},
 	{name: "Compression", rule: harmless, why: "golaunch never compresses"},
 	{name: "CompressionLevel", rule: harmless, why: notEvenSSH},
@@ -118,13 +118,13 @@ var keywords = []keyword{
 	{name: "KbdInteractiveDevices", rule: harmless, why: onlyKeys},
 	{name: "KerberosAuthentication", rule: harmless, why: notEvenSSH},
 	{name: "KerberosTGTPassing", rule: harmless, why: notEvenSSH},
-	{name: "KexAlgorithms", rule: honoured, why: "never SHA-1; what golaunch lacks is passed over; nothing left is refused"},
+	{name: "KexAlgorithms", rule: honoured, why: "never SHA-1; golaunch passes over those that it lacks; nothing left is refused"},
 	{name: "KnownHostsCommand", rule: refused, fine: none, why: "write its keys to a file that UserKnownHostsFile names"},
 	{name: "LocalCommand", rule: harmless, why: "golaunch runs nothing here for a connection"},
 	{name: "LocalForward", rule: harmless, why: noForwards},
 	{name: "LogLevel", rule: harmless, why: onlyShown},
 	{name: "LogVerbose", rule: harmless, why: onlyShown},
-	{name: "MACs", rule: honoured, why: "what golaunch lacks is passed over; nothing left is refused"},
+	{name: "MACs", rule: honoured, why: "golaunch passes over those that it lacks; nothing left is refused"},
 	{name: "Match", rule: honoured, why: "all, host, originalhost, user, localuser, exec, final and canonical; a block with another criterion is refused where the rest holds"},
 	{name: "NoHostAuthenticationForLocalhost", rule: harmless, why: strictHosts},
 	{name: "NumberOfPasswordPrompts", rule: harmless, why: "golaunch logs in by keys alone"},

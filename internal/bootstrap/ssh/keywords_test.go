@@ -46,7 +46,7 @@ func TestEveryKeywordOfSSHIsListed(t *testing.T) {
 	require.Greater(t, known, 90)
 }
 
-// What ssh -G prints by default is in the table, too.
+// The table has all keywords that ssh -G prints by default.
 func TestEveryKeywordThatSSHPrintsIsListed(t *testing.T) {
 	out, err := exec.Command("ssh", "-G", "-F", "none", "n1").Output()
 	require.NoError(t, err)

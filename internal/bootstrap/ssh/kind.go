@@ -19,7 +19,7 @@ const (
 	keywordOption = "ssh-option"
 )
 
-// Kind is what the registry has of this bootstrap.
+// Kind returns this bootstrap's entry for the registry.
 func Kind() bootstrap.Kind {
 	return bootstrap.Kind{
 		Name: "ssh",
@@ -32,7 +32,7 @@ func Kind() bootstrap.Kind {
 	}
 }
 
-// Setup is what agents are told, for all hosts together.
+// Setup is the message for agents, for all hosts together.
 type Setup struct {
 	Keys      []PublicKey `cbor:"1,keyasint"`
 	KeyNotes  []string    `cbor:"2,keyasint"` // why other keys cannot be offered
@@ -56,7 +56,7 @@ func openJob(ctx context.Context, j bootstrap.Job) (*bootstrap.Opened, error) {
 		j.Note("%s", w)
 	}
 	resolving, cancel := context.WithTimeout(ctx, bootstrap.LookUpTimeout)
-	_ = Resolve(resolving, targets, net.DefaultResolver.LookupNetIP) // what stays unresolved is tried where it is dialled
+	_ = Resolve(resolving, targets, net.DefaultResolver.LookupNetIP) // names without an address are tried where they are dialled
 	cancel()
 	meetElsewhere(targets, bootstrap.NearEnd)
 	authority, err := OpenAuthority(ctx, AuthorityConfig{
@@ -68,14 +68,14 @@ func openJob(ctx context.Context, j bootstrap.Job) (*bootstrap.Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened, err := opened(j, authority, targets)
+	opened, err := newOpened(j, authority, targets)
 	if err != nil {
 		authority.Close()
 	}
 	return opened, err
 }
 
-// lines are those of a text, none of an empty one.
+// lines returns those of a text, none of an empty one.
 func lines(text string) []string {
 	if text == "" {
 		return nil
@@ -83,8 +83,8 @@ func lines(text string) []string {
 	return strings.Split(text, "\n")
 }
 
-// opened is the launcher's side, with its keys open.
-func opened(j bootstrap.Job, authority *Authority, targets []Target) (*bootstrap.Opened, error) {
+// newOpened returns the launcher's side, with its keys open.
+func newOpened(j bootstrap.Job, authority *Authority, targets []Target) (*bootstrap.Opened, error) {
 	s := Setup{Keys: authority.Keys(), KeyNotes: authority.Notes(), PreferKey: -1}
 	o := &bootstrap.Opened{Authority: authority, Routes: make([]bootstrap.Route, len(targets))}
 	o.LookUp = func(ctx context.Context, h job.HostIndex) (string, error) {
@@ -128,7 +128,7 @@ func opened(j bootstrap.Job, authority *Authority, targets []Target) (*bootstrap
 	return o, err
 }
 
-// dialer is what launcher and agents have in common.
+// dialer returns the configuration that launcher and agents have in common.
 func (s Setup) dialer(l bootstrap.Limits) DialerConfig {
 	return DialerConfig{
 		Keys: s.Keys, KeyNotes: s.KeyNotes, PreferKey: s.PreferKey,
@@ -136,7 +136,7 @@ func (s Setup) dialer(l bootstrap.Limits) DialerConfig {
 	}
 }
 
-// joinNode is the side of an agent, which sits behind the jump hosts already.
+// joinNode returns the side of an agent, which sits behind the jump hosts already.
 func joinNode(n bootstrap.Node) (bootstrap.Piper, error) {
 	s, err := bootstrap.Unpack[Setup](n.Setup)
 	if err != nil {
@@ -151,7 +151,7 @@ func joinNode(n bootstrap.Node) (bootstrap.Piper, error) {
 	config := s.dialer(n.Limits)
 	config.Targets = func(i job.HostIndex) (Target, bool) { t, ok := targets[i]; return t, ok }
 	config.Sign, config.LookUp = n.Sign, n.LookUp
-	// What a node saw of another is no proof for the user's known_hosts.
+	// A node's view of another is no proof for the user's known_hosts.
 	config.Accepted = func(t *Target, _ string) { n.Accepted(t.Name) }
 	return New(config)
 }

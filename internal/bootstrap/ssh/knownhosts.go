@@ -35,7 +35,7 @@ type knownHosts struct {
 type knownLine struct {
 	number   int
 	marker   string   // "", "@cert-authority" or "@revoked"
-	patterns []string // where the line is in the list of patterns
+	patterns []string // position of the line in the list of patterns
 	key      string   // base64
 }
 
@@ -186,7 +186,7 @@ func (h *hashedLine) matches(name string) bool {
 	return sha1.Sum(append(append(room[:0], h.outer[:]...), sum[:]...)) == h.sum
 }
 
-// hashName is how a name is hidden: |1|SALT|HASH.
+// hashName hides a name: |1|SALT|HASH.
 func hashName(name string) string {
 	salt := make([]byte, sha1.Size)
 	_, _ = rand.Read(salt) // never fails

@@ -46,18 +46,18 @@ func TestKnownHosts(t *testing.T) {
 		keyName  string
 		knownRow string
 	}{
-		{"n1", 0, []int{0, 3}, nil, "n1", "n1"},
-		{"N2", 0, []int{0}, nil, "N2", "N2"},
-		{"n1", 2222, []int{1}, nil, "n1", "'[n1]:2222'"},
-		{"n2", 2222, []int{0}, nil, "n2", "'[n2]:2222'"}, // falls back to the key without a port
-		{"a.x", 0, []int{2}, []int{4}, "a.x", "a.x"},
-		{"bad.x", 0, nil, []int{4}, "bad.x", "bad.x"},
-		{"hidden", 0, []int{3}, nil, "hidden", "hidden"},
-		{"hidden", 0, []int{3}, nil, "hidden", "hidden"}, // still there the second time
-		{"hidden", 2222, []int{4}, nil, "hidden", "'[hidden]:2222'"},
-		{"aliased", 0, []int{5}, nil, "Alias", "Alias"},
-		{"::1", 0, []int{1}, nil, "::1", "::1"},
-		{"nobody", 0, nil, nil, "nobody", "nobody"},
+		{host: "n1", keys: []int{0, 3}, keyName: "n1", knownRow: "n1"},
+		{host: "N2", keys: []int{0}, keyName: "N2", knownRow: "N2"},
+		{host: "n1", port: 2222, keys: []int{1}, keyName: "n1", knownRow: "'[n1]:2222'"},
+		{host: "n2", port: 2222, keys: []int{0}, keyName: "n2", knownRow: "'[n2]:2222'"}, // falls back to the key without a port
+		{host: "a.x", keys: []int{2}, cas: []int{4}, keyName: "a.x", knownRow: "a.x"},
+		{host: "bad.x", cas: []int{4}, keyName: "bad.x", knownRow: "bad.x"},
+		{host: "hidden", keys: []int{3}, keyName: "hidden", knownRow: "hidden"},
+		{host: "hidden", keys: []int{3}, keyName: "hidden", knownRow: "hidden"}, // still there the second time
+		{host: "hidden", port: 2222, keys: []int{4}, keyName: "hidden", knownRow: "'[hidden]:2222'"},
+		{host: "aliased", keys: []int{5}, keyName: "Alias", knownRow: "Alias"},
+		{host: "::1", keys: []int{1}, keyName: "::1", knownRow: "::1"},
+		{host: "nobody", keyName: "nobody", knownRow: "nobody"},
 	} {
 		t.Run(fmt.Sprint(tc.host, tc.port), func(t *testing.T) {
 			got, err := c.Target(job.Host{Name: tc.host, Port: tc.port})

@@ -85,7 +85,7 @@ func matchWords(value string) ([]string, error) {
 // settings are the lines that apply to one host, in order, by keyword.
 type settings map[string][]configLine
 
-// first is the line that counts for keywords with one value.
+// first returns the line that counts for keywords with one value.
 func (s settings) first(key string) configLine {
 	if v := s[key]; len(v) > 0 {
 		return v[0]
@@ -93,9 +93,9 @@ func (s settings) first(key string) configLine {
 	return configLine{}
 }
 
-// lookup collects what applies to one host. Criteria see what has been
+// configLookup collects what applies to one host. Criteria see what has been
 // collected so far, as in ssh.
-type lookup struct {
+type configLookup struct {
 	c     *Config
 	name  string // as given
 	user  string // as given, or empty
@@ -105,9 +105,9 @@ type lookup struct {
 	host  string // in the second pass: the HostName
 }
 
-// collect is the settings of a host.
+// collect returns the settings of a host.
 func (c *Config) collect(name, user string, port int) (settings, error) {
-	l := &lookup{c: c, name: name, user: user, port: port, set: make(settings), host: name}
+	l := &configLookup{c: c, name: name, user: user, port: port, set: make(settings), host: name}
 	if err := l.pass(); err != nil || !c.final {
 		return l.set, err
 	}
@@ -121,7 +121,7 @@ func (c *Config) collect(name, user string, port int) (settings, error) {
 	return l.set, l.pass()
 }
 
-func (l *lookup) pass() error {
+func (l *configLookup) pass() error {
 	for _, f := range l.c.files {
 		if err := l.file(f); err != nil {
 			return err
@@ -130,7 +130,7 @@ func (l *lookup) pass() error {
 	return nil
 }
 
-func (l *lookup) file(f *configFile) error {
+func (l *configLookup) file(f *configFile) error {
 	for _, b := range f.blocks {
 		ok, err := l.applies(b)
 		if err != nil {
@@ -159,7 +159,7 @@ func (l *lookup) file(f *configFile) error {
 var severalWords = []string{"userknownhostsfile", "globalknownhostsfile", "rekeylimit", "proxyjump", "proxycommand"}
 
 // add takes a line in.
-func (l *lookup) add(line configLine) error {
+func (l *configLookup) add(line configLine) error {
 	k := byName()[line.key]
 	switch {
 	case k == nil && matchPatterns(strings.Split(l.set.first("ignoreunknown").arg(), ","), line.key):
@@ -179,9 +179,9 @@ func (l *lookup) add(line configLine) error {
 	return nil
 }
 
-// hostName is the HostName so far. At this point only the name as given is
+// hostName returns the HostName so far. At this point only the name as given is
 // known to it (ssh_config(5)).
-func (l *lookup) hostName() (string, error) {
+func (l *configLookup) hostName() (string, error) {
 	line := l.set.first("hostname")
 	if l.final || line.arg() == "" {
 		return l.host, nil
@@ -194,7 +194,7 @@ func (l *lookup) hostName() (string, error) {
 	return full, nil
 }
 
-func (l *lookup) userName() string {
+func (l *configLookup) userName() string {
 	switch u := l.set.first("user").arg(); {
 	case l.user != "":
 		return l.user
@@ -206,7 +206,7 @@ func (l *lookup) userName() string {
 
 // applies tells whether all criteria of a block hold. One that nobody here can
 // test is an error, unless another one fails.
-func (l *lookup) applies(b *block) (bool, error) {
+func (l *configLookup) applies(b *hostBlock) (bool, error) {
 	host, err := l.hostName()
 	if err != nil {
 		return false, err
@@ -270,11 +270,11 @@ const commandTimeout = time.Minute
 
 // succeeds runs the command of a Match exec, which hosts that share it share
 // the result of.
-func (l *lookup) succeeds(command, host string) (bool, error) {
+func (l *configLookup) succeeds(command, host string) (bool, error) {
 	c := l.c
 	port := l.port
 	if port == 0 {
-		port, _ = strconv.Atoi(l.set.first("port").arg()) // what is no number is an error later
+		port, _ = strconv.Atoi(l.set.first("port").arg()) // an error later if it is no number
 	}
 	if port == 0 {
 		port = defaultPort

@@ -38,9 +38,9 @@ func (s *sockets) add(_, _ string, c syscall.RawConn) error {
 	return nil
 }
 
-// unanswered tells whether the kernel has sent the first packet of every
-// connection at least twice and had no answer. The kernel's word counts: what
-// has been answered may be news to us on a machine that has much to do.
+// unanswered tells whether the kernel has sent the first packet of every connection at
+// least twice and had no answer. The kernel's word counts: answers may not have reached
+// us yet on a machine that has much to do.
 func (s *sockets) unanswered() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// What is unanswered is given up when it is sure that it is, in time.
+// Connections without an answer are given up when that is sure, in time.
 func TestWatch(t *testing.T) {
 	const limit = 3 * time.Second
 	never := time.Hour
@@ -60,9 +60,9 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// deaf is a port whose queue of connections is full, so that the kernel drops
-// the first packet of further ones. Whoever is taken from the queue by the
-// function returned has its connection closed.
+// deaf returns a port whose queue of connections is full, so that the kernel drops the
+// first packet of further ones. The function returned takes connections from the queue
+// and closes them.
 func deaf(t *testing.T) (port int, accept func()) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
@@ -95,10 +95,10 @@ func TestHostsThatMayBeMissing(t *testing.T) {
 		want    string
 		absent  bootstrap.Absence
 	}{
-		{"nobody answers", time.Minute, func(*Target) {}, "no answer within 100ms", bootstrap.NoAnswer},
-		{"a timeout of its own", time.Minute, func(x *Target) { x.ConnectTimeout = 300 * time.Millisecond }, "no answer within 300ms", bootstrap.Present},
-		{"a jump host that does not answer", 2 * time.Second, func(x *Target) { x.Jump = []Target{*x} }, "jump host n0: no answer within 2s", bootstrap.Present},
-		{"no route", time.Minute, func(x *Target) { x.Addr = "255.255.255.255" }, "unreachable", bootstrap.NoAnswer},
+		{name: "nobody answers", timeout: time.Minute, change: func(*Target) {}, want: "no answer within 100ms", absent: bootstrap.NoAnswer},
+		{name: "a timeout of its own", timeout: time.Minute, change: func(x *Target) { x.ConnectTimeout = 300 * time.Millisecond }, want: "no answer within 300ms", absent: bootstrap.Present},
+		{name: "a jump host that does not answer", timeout: 2 * time.Second, change: func(x *Target) { x.Jump = []Target{*x} }, want: "jump host n0: no answer within 2s", absent: bootstrap.Present},
+		{name: "no route", timeout: time.Minute, change: func(x *Target) { x.Addr = "255.255.255.255" }, want: "unreachable", absent: bootstrap.NoAnswer},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
@@ -156,7 +156,7 @@ func TestAHostThatAnswersLateIsNotMissing(t *testing.T) {
 	port, accept := deaf(t)
 	s := &server{port: port, hostKey: newSigner(t, "ed25519")}
 	d := dialer(t, []Target{s.target(t, dir)}, func(cfg *DialerConfig) { cfg.MissAfter = 500 * time.Millisecond })
-	asked := fmt.Sprintf(":%04X 02 ", port) // proc(5): who waits for an answer of that port
+	asked := fmt.Sprintf(":%04X 02 ", port) // proc(5): sockets that wait for an answer of that port
 	var hearing sync.WaitGroup
 	defer hearing.Wait()
 	hearing.Go(func() { // ends when the connection under test was dropped once

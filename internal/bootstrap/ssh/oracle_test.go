@@ -48,7 +48,7 @@ func (h hostile) logIn(t *testing.T, s *bootstraptest.SSHD, forge func(*SignRequ
 	return refused
 }
 
-// targetOf is the Target of s in a job that knows its host key.
+// targetOf returns the Target of s in a job that knows its host key.
 func targetOf(s *bootstraptest.SSHD) Target {
 	return Target{
 		Name: fmt.Sprint("n", s.Port), HostName: s.Addr, Addr: s.Addr, KeyName: s.Addr, Port: s.Port, User: s.User,
@@ -56,7 +56,7 @@ func targetOf(s *bootstraptest.SSHD) Target {
 	}
 }
 
-// servers are sshds that all let the key of the first one in.
+// servers returns sshds that all let the key of the first one in.
 func servers(t *testing.T, n int) []*bootstraptest.SSHD {
 	var all []*bootstraptest.SSHD
 	for i := range n {
@@ -69,7 +69,7 @@ func servers(t *testing.T, n int) []*bootstraptest.SSHD {
 	return all
 }
 
-// hostileJob is a job whose hosts are the hostile one and, from host 1 on, those
+// hostileJob returns a job whose hosts are the hostile one and, from host 1 on, those
 // of targets.
 func hostileJob(t *testing.T, cfg AuthorityConfig, targets ...Target) hostile {
 	cfg.Targets = append([]Target{{Name: "n0", User: targets[0].User, Identities: targets[0].Identities}}, targets...)
@@ -96,7 +96,7 @@ func letIn(t *testing.T, s *bootstraptest.SSHD, want bool) {
 func TestNoSignatureForAnotherServer(t *testing.T) {
 	sshds := servers(t, 8)
 	h := hostileJob(t, AuthorityConfig{}, targetOf(sshds[0]), targetOf(sshds[1]))
-	var honest SignRequest // what was signed for host 1
+	var honest SignRequest // signed for host 1
 	for i, tc := range []struct {
 		name    string
 		forge   func(*SignRequest)
@@ -154,7 +154,7 @@ func TestHostsAreHeldToTheirKeys(t *testing.T) {
 	}
 }
 
-// threeHosts is an authority for hosts 0 to 2, the last of which is as given, and
+// threeHosts returns an authority for hosts 0 to 2, the last of which is as given, and
 // what asks it for a signature for that one in a new session.
 func threeHosts(t *testing.T, cfg AuthorityConfig, victim Target) (a *Authority, sign func(from job.HostIndex, shown ssh.Signer) error) {
 	dir := t.TempDir()
@@ -225,7 +225,7 @@ func TestSharedHostKeys(t *testing.T) {
 	require.Equal(t, [][]job.HostIndex{{0, 2}, {1, 3}}, authority.Shared())
 }
 
-// proofOf is the proof of a session with a host that has signer for its key.
+// proofOf returns the proof of a session with a host that has signer for its key.
 func proofOf(t testing.TB, signer ssh.Signer, algorithm string, session []byte) Proof {
 	t.Helper()
 	signature, err := signer.(ssh.AlgorithmSigner).SignWithAlgorithm(rand.Reader, session, algorithm)
@@ -262,26 +262,26 @@ func TestProofs(t *testing.T) {
 		change    func(*Proof)
 		refused   string
 	}{
-		{"ed25519", known(ed), ed, "", nil, ""},
-		{"ecdsa", known(ecdsaKey), ecdsaKey, "", nil, ""},
-		{"rsa", known(rsaKey), rsaKey, ssh.KeyAlgoRSASHA256, nil, ""},
-		{"rsa with sha-512", known(rsaKey), rsaKey, ssh.KeyAlgoRSASHA512, nil, ""},
-		{"rsa with sha-1", known(rsaKey), rsaKey, ssh.KeyAlgoRSA, nil, `signature algorithm "ssh-rsa"`},
-		{"rsa with sha-1, any key", Target{Name: "n1", Policy: AcceptAny}, rsaKey, ssh.KeyAlgoRSA, nil, `signature algorithm "ssh-rsa"`},
-		{"certificate", certified, certify(ed, "n1", ssh.HostCert), "", nil, ""},
-		{"certificate of an rsa key", certified, certify(rsaKey, "n*", ssh.HostCert), ssh.KeyAlgoRSASHA256, nil, ""},
-		{"certificate of an rsa key with sha-1", certified, certify(rsaKey, "n1", ssh.HostCert), ssh.KeyAlgoRSA, nil, `signature algorithm "ssh-rsa"`},
-		{"certificate of another host", certified, certify(ed, "n2", ssh.HostCert), "", nil, `principal "n1" not in the set`},
-		{"certificate of a user", certified, certify(ed, "n1", ssh.UserCert), "", nil, "it is not for hosts"},
-		{"certificate where the key is known", known(ed), certify(ed, "n1", ssh.HostCert), "", nil, `signature algorithm "ssh-ed25519" is none of`},
-		{"revoked", revoked, ed, "", nil, "is revoked"},
-		{"unknown", Target{Name: "n1"}, ed, "", nil, "is not known"},
-		{"another key", known(rsaKey), ed, "", nil, "is not the one in known_hosts"},
-		{"a key of no host", known(ed), ed, "", func(p *Proof) { p.HostKey = p.HostKey[1:] }, "host key is malformed"},
-		{"signature cut short", known(ed), ed, "", func(p *Proof) { p.Signature = p.Signature[:20] }, "signature is malformed"},
-		{"bytes after the signature", known(ed), ed, "", func(p *Proof) { p.Signature = append(p.Signature, 0) }, "signature is malformed"},
-		{"another signature", known(ed), ed, "", func(p *Proof) { p.Signature[len(p.Signature)-1] ^= 1 }, "is not one with the owner of key ssh-ed25519"},
-		{"too long", known(ed), ed, "", func(p *Proof) { p.Signature = make([]byte, maxString+1) }, "longer than 65536 bytes"},
+		{name: "ed25519", target: known(ed), signer: ed},
+		{name: "ecdsa", target: known(ecdsaKey), signer: ecdsaKey},
+		{name: "rsa", target: known(rsaKey), signer: rsaKey, algorithm: ssh.KeyAlgoRSASHA256},
+		{name: "rsa with sha-512", target: known(rsaKey), signer: rsaKey, algorithm: ssh.KeyAlgoRSASHA512},
+		{name: "rsa with sha-1", target: known(rsaKey), signer: rsaKey, algorithm: ssh.KeyAlgoRSA, refused: `signature algorithm "ssh-rsa"`},
+		{name: "rsa with sha-1, any key", target: Target{Name: "n1", Policy: AcceptAny}, signer: rsaKey, algorithm: ssh.KeyAlgoRSA, refused: `signature algorithm "ssh-rsa"`},
+		{name: "certificate", target: certified, signer: certify(ed, "n1", ssh.HostCert)},
+		{name: "certificate of an rsa key", target: certified, signer: certify(rsaKey, "n*", ssh.HostCert), algorithm: ssh.KeyAlgoRSASHA256},
+		{name: "certificate of an rsa key with sha-1", target: certified, signer: certify(rsaKey, "n1", ssh.HostCert), algorithm: ssh.KeyAlgoRSA, refused: `signature algorithm "ssh-rsa"`},
+		{name: "certificate of another host", target: certified, signer: certify(ed, "n2", ssh.HostCert), refused: `principal "n1" not in the set`},
+		{name: "certificate of a user", target: certified, signer: certify(ed, "n1", ssh.UserCert), refused: "it is not for hosts"},
+		{name: "certificate where the key is known", target: known(ed), signer: certify(ed, "n1", ssh.HostCert), refused: `signature algorithm "ssh-ed25519" is none of`},
+		{name: "revoked", target: revoked, signer: ed, refused: "is revoked"},
+		{name: "unknown", target: Target{Name: "n1"}, signer: ed, refused: "is not known"},
+		{name: "another key", target: known(rsaKey), signer: ed, refused: "is not the one in known_hosts"},
+		{name: "a key of no host", target: known(ed), signer: ed, change: func(p *Proof) { p.HostKey = p.HostKey[1:] }, refused: "host key is malformed"},
+		{name: "signature cut short", target: known(ed), signer: ed, change: func(p *Proof) { p.Signature = p.Signature[:20] }, refused: "signature is malformed"},
+		{name: "bytes after the signature", target: known(ed), signer: ed, change: func(p *Proof) { p.Signature = append(p.Signature, 0) }, refused: "signature is malformed"},
+		{name: "another signature", target: known(ed), signer: ed, change: func(p *Proof) { p.Signature[len(p.Signature)-1] ^= 1 }, refused: "is not one with the owner of key ssh-ed25519"},
+		{name: "too long", target: known(ed), signer: ed, change: func(p *Proof) { p.Signature = make([]byte, maxString+1) }, refused: "longer than 65536 bytes"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a := open(t, AuthorityConfig{})
@@ -303,7 +303,7 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// underlying is the one signature format of a key that is not RSA.
+// underlying returns the one signature format of a key that is not RSA.
 func underlying(s ssh.Signer) string {
 	for _, format := range signatureAlgorithms[s.PublicKey().Type()] {
 		return format
@@ -332,7 +332,8 @@ func TestRangesOfAgents(t *testing.T) {
 	require.True(t, may(4, 5))
 }
 
-// BenchmarkProof is what a proof costs the launcher, per type of the host key.
+// BenchmarkProof measures the cost of a proof at the launcher, per type of the host
+// key.
 func BenchmarkProof(b *testing.B) {
 	session := make([]byte, 32)
 	rsa4096, err := rsa.GenerateKey(rand.Reader, 4096)

@@ -3,8 +3,8 @@ package sshboot
 import "time"
 
 const (
-	// burstMin is what a command's pipe holds: more than that at once piles up
-	// in sshd.
+	// burstMin is the capacity of a command's pipe: more than that at once piles up in
+	// sshd.
 	burstMin = 64 << 10
 	burstMax = 1 << 20
 	// burstStep is the round trip for which burstMin more may be under way.

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// closeGrace is how long Close may take to say goodbye before it just
-	// drops the connection.
+	// closeGrace is the time that Close may take to say goodbye before it drops the
+	// connection.
 	closeGrace = 500 * time.Millisecond
 	// closeWait bounds Close.
 	closeWait = time.Second
-	// stderrWait is how long the rest of standard error is waited for once
-	// standard output has ended.
+	// stderrWait bounds the wait for the rest of standard error once standard output
+	// has ended.
 	stderrWait = 200 * time.Millisecond
-	// aliveWait is how long sshd, which does that by itself, may take to open a
+	// aliveWait is the time that sshd, which does that by itself, may take to open a
 	// second session: a host that is not there any more is not waited for.
 	aliveWait = 1500 * time.Millisecond
 )
@@ -160,7 +160,7 @@ func (p *pipe) openSecond(ctx context.Context) (ssh.Channel, <-chan *ssh.Request
 	case <-last.done:
 		return nil, nil, net.ErrClosed
 	case <-ctx.Done():
-		_ = p.base.Close() // who answers late is not heard
+		_ = p.base.Close() // late answers are not heard
 		return nil, nil, ctx.Err()
 	}
 }
@@ -223,7 +223,7 @@ func (p *pipe) Diagnostics() string {
 
 func (p *pipe) PeerAddr() string { return p.peer }
 
-// peerAddr is the host's address, unless only a jump host knows it.
+// peerAddr returns the host's address, unless only a jump host knows it.
 func peerAddr(base transport, route []*Target) string {
 	if a, ok := base.RemoteAddr().(*net.TCPAddr); ok && len(route) == 1 {
 		return a.AddrPort().Addr().Unmap().String()

@@ -12,16 +12,16 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// proven is what a host showed of itself.
+// proven is a host's proven identity.
 type proven struct {
 	key   ssh.PublicKey // without a certificate
 	fresh bool          // accepted without being known
 }
 
-// prove decides whether the session is one with t: with the key that the plan
-// knows of it, or accepts, which has signed the session identifier in the key
-// exchange. A host key signs nothing else that is as short. What is known of other
-// hosts it may have to look up.
+// prove decides whether the session is one with t: with the key that the plan knows of
+// it, or accepts, which has signed the session identifier in the key exchange. A host
+// key signs nothing else that is as short. It may have to look up the keys of other
+// hosts.
 func (a *Authority) prove(ctx context.Context, t *Target, session []byte, p Proof) (proven, error) {
 	refuse := func(format string, args ...any) (proven, error) {
 		return proven{}, &RefusedError{Reason: "host " + t.Name + " has not proved itself: " + fmt.Sprintf(format, args...)}
@@ -61,7 +61,8 @@ func (a *Authority) prove(ctx context.Context, t *Target, session []byte, p Proo
 	return shown, nil
 }
 
-// whereKnown says where known_hosts has a key for hosts other than t, "" if it has not.
+// whereKnown returns the place of key in known_hosts for hosts other than t, "" if it
+// has none.
 func (a *Authority) whereKnown(ctx context.Context, t *Target, key ssh.PublicKey) string {
 	a.mu.Lock()
 	elsewhere, same := a.elsewhere, a.sameHost

@@ -12,13 +12,13 @@ import (
 	"github.com/golaunch/golaunch/internal/bootstrap"
 )
 
-// proxyWait is how long the command of a ProxyCommand has to end, and to say why, once
-// its connection has ended or is closed.
+// proxyWait is the time that the command of a ProxyCommand has to end, and to say why,
+// once its connection has ended or is closed.
 const proxyWait = 200 * time.Millisecond
 
-// proxy is a connection that a ProxyCommand makes: a socket that is the command's
+// proxyConn is a connection that a ProxyCommand makes: a socket that is the command's
 // standard input and output.
-type proxy struct {
+type proxyConn struct {
 	net.Conn
 	cmd    *exec.Cmd
 	tail   bootstrap.Tail // its standard error
@@ -26,8 +26,8 @@ type proxy struct {
 }
 
 // runProxy starts a ProxyCommand as ssh does: in the user's shell. Ctrl-C at the
-// terminal does not reach it, which may be what golaunch needs to end the job.
-func runProxy(command string) (*proxy, error) {
+// terminal does not reach it: golaunch may need it to end the job.
+func runProxy(command string) (*proxyConn, error) {
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -39,11 +39,11 @@ func runProxy(command string) (*proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{Conn: conn, exited: make(chan struct{})}
+	p := &proxyConn{Conn: conn, exited: make(chan struct{})}
 	p.cmd = exec.Command(userShell(), "-c", "exec "+command)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = its, its, &p.tail
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	p.cmd.WaitDelay = proxyWait // what it leaves behind may hold standard error open
+	p.cmd.WaitDelay = proxyWait // processes that it leaves may hold standard error open
 	if err := p.cmd.Start(); err != nil {
 		conn.Close()
 		return nil, err
@@ -55,9 +55,9 @@ func runProxy(command string) (*proxy, error) {
 	return p, nil
 }
 
-// Close ends the command, too, as ssh does, and what it has started. Below nohup nobody
-// heeds a hang-up.
-func (p *proxy) Close() error {
+// Close ends the command, too, as ssh does, and its children. Below nohup nobody heeds
+// a hang-up.
+func (p *proxyConn) Close() error {
 	err := p.Conn.Close()
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} {
 		_ = syscall.Kill(-p.cmd.Process.Pid, s) // it may have ended
@@ -66,7 +66,7 @@ func (p *proxy) Close() error {
 }
 
 // explain says in the place of a lost connection what the command said.
-func (p *proxy) explain(e *bootstrap.Error, command string) {
+func (p *proxyConn) explain(e *bootstrap.Error, command string) {
 	if e.Phase != bootstrap.Connect {
 		return
 	}

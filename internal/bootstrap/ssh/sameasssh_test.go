@@ -52,7 +52,7 @@ var samples = map[string]string{
 // are structure, ask a name server, or are not ssh's in every build.
 var unsampled = []string{"Host", "Match", "Include"}
 
-// criteria are what stands before a block.
+// criteria stand before blocks.
 var criteria = []string{
 	"Host n1", "Host n*", "Host * !n2", "Host other n2", "Host \"n2\"", "Match all", "Match host n1", "Match host n*,!n2", "Match !host n2 originalhost N*",
 	"Match user root", "Match user r*,b*", "Match host n002 user root", "Match host=*.cluster", "Match originalhost n2 localuser *", "Match localuser nobody",
@@ -89,8 +89,8 @@ func drawConfig(t *rapid.T, dir string, depth int, write func(text string) strin
 	return b.String()
 }
 
-// What golaunch makes of a configuration is what ssh makes of it, or golaunch
-// refuses it and says why; for all keywords in any block.
+// golaunch reads a configuration as ssh does, or refuses it and says why; for all
+// keywords in any block.
 func TestSameAsSSH(t *testing.T) {
 	dir := t.TempDir()
 	files := make(map[string][]byte)
@@ -133,14 +133,14 @@ func TestSameAsSSH(t *testing.T) {
 			require.Fail(rt, "refused for another reason", "%v, not one of %q", err, refused)
 		}
 		if err != nil && strings.Contains(err.Error(), "jump host ") && want.first("proxyjump") != "" {
-			return // what applies to the jump host is refused
+			return // keywords of the jump host are refused
 		}
 		require.NoError(rt, err)
 		want.compare(rt, &got, files)
 	})
 }
 
-// printed is what ssh -G printed: values by keyword.
+// printed is output of ssh -G: values by keyword.
 type printed map[string][]string
 
 func askSSH(t *rapid.T, path string, host job.Host) printed {
@@ -168,7 +168,7 @@ func (p printed) first(key string) string {
 	return ""
 }
 
-// refused are the keywords for which golaunch cannot go on.
+// refused returns the keywords for which golaunch cannot go on.
 func (p printed) refused() []string {
 	var out []string
 	for _, k := range keywords {
@@ -316,7 +316,7 @@ func TestSameVerdictAsSSH(t *testing.T) {
 		{"KexAlgorithms ^ecdh*", weak, false},
 	} {
 		t.Run(strings.ReplaceAll(tc.lines, "\n", "; "), func(t *testing.T) {
-			// What is found first counts, but HostName and User must be known.
+			// The first value counts, but HostName and User must be known.
 			config := writeFile(t, s.Dir, "verdict", fmt.Sprintf("HostName 127.0.0.1\nUser %s\n%s\nHost *\n%s", s.User, tc.lines, mustRead(t, tc.on.Config)))
 			c := exec.CommandContext(t.Context(), "ssh", "-F", config, "-o", "BatchMode=yes", "n0", "true")
 			c.Env = []string{"PATH=/usr/bin:/bin"}

@@ -77,7 +77,7 @@ func TestCertificateSignatures(t *testing.T) {
 	}
 }
 
-// The lists of the configuration are those that are proposed.
+// The lists of the configuration are proposed.
 func TestAlgorithmsAreThoseOfTheConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	saveKey(t, dir+"/id", newEd25519(t))

@@ -152,24 +152,24 @@ func TestFaultsAreExplained(t *testing.T) {
 		want      string
 		hint      string
 	}{
-		{"exec refused", func(*Target) {}, bootstrap.Command, true, "refused to run a command", "account"},
-		{"unknown host key", func(x *Target) { x.HostKeys = nil }, bootstrap.HostKey, true,
-			"ssh-ed25519 SHA256:", fmt.Sprintf("ssh-keyscan -p %d 127.0.0.1 >> ~/.ssh/known_hosts", good.port)},
-		{"changed host key", func(x *Target) { x.HostKeys = [][]byte{other.Marshal()} }, bootstrap.HostKey, true,
-			"is not the one in known_hosts", "ssh-keygen -R '[127.0.0.1]"},
-		{"changed host key with accept-new", func(x *Target) { x.HostKeys = [][]byte{other.Marshal()}; x.Policy = AcceptNew },
-			bootstrap.HostKey, true, "is not the one", ""},
-		{"host key of another type", func(x *Target) { x.HostKeys = [][]byte{ecdsa.Marshal()} }, bootstrap.HostKey, true,
-			"host has keys of other types (ssh-ed25519)", "ssh-keyscan"},
-		{"revoked host key", func(x *Target) { x.Revoked = x.HostKeys; x.Policy = AcceptAny }, bootstrap.HostKey, true,
-			"is revoked", "administrator"},
-		{"unknown host key accepted", func(x *Target) { x.HostKeys = nil; x.Policy = AcceptNew }, bootstrap.Command, true, "refused to run", ""},
-		{"any host key accepted", func(x *Target) { x.HostKeys = [][]byte{ecdsa.Marshal()}; x.Policy = AcceptAny }, bootstrap.Command, true, "refused to run", ""},
-		{"no key", func(x *Target) { x.Identities = []Identity{{dir + "/absent", true}} }, bootstrap.Authenticate, true,
-			"no private key to offer; not offered: " + dir + "/absent", "ssh-keygen"},
-		{"no common key exchange", func(x *Target) { x.Kex = listOf("diffie-hellman-group16-sha512") }, bootstrap.Connect, true, "no common algorithm", ""},
-		{"refused", func(x *Target) { x.Port = own.(*syscall.SockaddrInet4).Port }, bootstrap.Connect, false, "connection refused", "does sshd run"},
-		{"unresolvable", func(x *Target) { x.Addr, x.HostName = "", "no-such-host.invalid" }, bootstrap.Resolve, true, "name no-such-host.invalid", "spelling"},
+		{name: "exec refused", change: func(*Target) {}, phase: bootstrap.Command, permanent: true, want: "refused to run a command", hint: "account"},
+		{name: "unknown host key", change: func(x *Target) { x.HostKeys = nil }, phase: bootstrap.HostKey, permanent: true,
+			want: "ssh-ed25519 SHA256:", hint: fmt.Sprintf("ssh-keyscan -p %d 127.0.0.1 >> ~/.ssh/known_hosts", good.port)},
+		{name: "changed host key", change: func(x *Target) { x.HostKeys = [][]byte{other.Marshal()} }, phase: bootstrap.HostKey, permanent: true,
+			want: "is not the one in known_hosts", hint: "ssh-keygen -R '[127.0.0.1]"},
+		{name: "changed host key with accept-new", change: func(x *Target) { x.HostKeys = [][]byte{other.Marshal()}; x.Policy = AcceptNew },
+			phase: bootstrap.HostKey, permanent: true, want: "is not the one"},
+		{name: "host key of another type", change: func(x *Target) { x.HostKeys = [][]byte{ecdsa.Marshal()} }, phase: bootstrap.HostKey, permanent: true,
+			want: "host has keys of other types (ssh-ed25519)", hint: "ssh-keyscan"},
+		{name: "revoked host key", change: func(x *Target) { x.Revoked = x.HostKeys; x.Policy = AcceptAny }, phase: bootstrap.HostKey, permanent: true,
+			want: "is revoked", hint: "administrator"},
+		{name: "unknown host key accepted", change: func(x *Target) { x.HostKeys = nil; x.Policy = AcceptNew }, phase: bootstrap.Command, permanent: true, want: "refused to run"},
+		{name: "any host key accepted", change: func(x *Target) { x.HostKeys = [][]byte{ecdsa.Marshal()}; x.Policy = AcceptAny }, phase: bootstrap.Command, permanent: true, want: "refused to run"},
+		{name: "no key", change: func(x *Target) { x.Identities = []Identity{{dir + "/absent", true}} }, phase: bootstrap.Authenticate, permanent: true,
+			want: "no private key to offer; not offered: " + dir + "/absent", hint: "ssh-keygen"},
+		{name: "no common key exchange", change: func(x *Target) { x.Kex = listOf("diffie-hellman-group16-sha512") }, phase: bootstrap.Connect, permanent: true, want: "no common algorithm"},
+		{name: "refused", change: func(x *Target) { x.Port = own.(*syscall.SockaddrInet4).Port }, phase: bootstrap.Connect, want: "connection refused", hint: "does sshd run"},
+		{name: "unresolvable", change: func(x *Target) { x.Addr, x.HostName = "", "no-such-host.invalid" }, phase: bootstrap.Resolve, permanent: true, want: "name no-such-host.invalid", hint: "spelling"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			target := good.target(t, dir)
@@ -200,13 +200,13 @@ func TestServersThatMisbehave(t *testing.T) {
 		want  string
 		hint  string
 	}{
-		{"reset before the version", func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }, 0, "connection lost during the ssh handshake", "MaxStartups"},
-		{"hangs up after the version", func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-x\r\n"); _, _ = c.Read(make([]byte, 1)) }, 0, "connection lost", "MaxStartups"},
-		{"another protocol", func(c net.Conn) {
+		{name: "reset before the version", serve: func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }, want: "connection lost during the ssh handshake", hint: "MaxStartups"},
+		{name: "hangs up after the version", serve: func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-x\r\n"); _, _ = c.Read(make([]byte, 1)) }, want: "connection lost", hint: "MaxStartups"},
+		{name: "another protocol", serve: func(c net.Conn) {
 			_, _ = io.WriteString(c, "SSH-2.0-x\r\nHTTP/1.1 400 Bad Request\r\n\r\nmore than a packet length of text, certainly")
 			_, _ = io.Copy(io.Discard, c)
-		}, 0, "ssh handshake: ", "port"},
-		{"silent", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, 300 * time.Millisecond, "no answer within 300ms", "overloaded"},
+		}, want: "ssh handshake: ", hint: "port"},
+		{name: "silent", serve: func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, limit: 300 * time.Millisecond, want: "no answer within 300ms", hint: "overloaded"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := &server{port: listen(t, tc.serve), hostKey: newSigner(t, "ed25519")}
@@ -249,12 +249,12 @@ func TestHungUpOnARightKey(t *testing.T) {
 	saveKey(t, dir+"/id", newEd25519(t))
 	for _, tc := range []struct {
 		name, says string
-		want       []bool // whether the error of each try is permanent
+		want       []bool // by try: the error is permanent
 		text       string
 	}{
-		{"with a reason", "Access denied by pam_slurm_adopt:\r\nno active jobs\n", []bool{true},
-			"user ann: the key " + dir + "/id (ssh-ed25519) is right, but the host hung up: Access denied by pam_slurm_adopt: no active jobs"},
-		{"without a word", "", []bool{false, true}, "hung up without a word: EOF"},
+		{name: "with a reason", says: "Access denied by pam_slurm_adopt:\r\nno active jobs\n", want: []bool{true},
+			text: "user ann: the key " + dir + "/id (ssh-ed25519) is right, but the host hung up: Access denied by pam_slurm_adopt: no active jobs"},
+		{name: "without a word", want: []bool{false, true}, text: "hung up without a word: EOF"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			key := newSigner(t, "ed25519")

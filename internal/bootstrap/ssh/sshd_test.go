@@ -58,7 +58,7 @@ func dialer(t testing.TB, targets []Target, change func(*DialerConfig)) *Dialer 
 	return d
 }
 
-// details is what a start tells of itself.
+// details collects the details of a start.
 type details struct {
 	mu   sync.Mutex
 	list []string

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Policy says which host keys are accepted (StrictHostKeyChecking). Its
-// numbers travel in the tree and are stable.
+// Policy selects the host keys that are accepted (StrictHostKeyChecking). Its numbers
+// travel in the tree and are stable.
 type Policy uint8
 
 // The policies. A revoked key is never accepted.
@@ -45,22 +45,21 @@ type Target struct {
 	Kex algorithmList `cbor:"12,keyasint,omitempty"`
 	// ConnectTimeout bounds the TCP connection; 0 means the Dialer's own.
 	ConnectTimeout time.Duration `cbor:"13,keyasint,omitempty"`
-	// Attempts is how often the connection is tried at least, once a second; 0 leaves
-	// that to who tries.
+	// Attempts is the number of tries to connect at least, once a second; 0 leaves that
+	// to the caller.
 	Attempts int `cbor:"14,keyasint,omitempty"`
 
 	// Ciphers and MACs are those to propose.
 	Ciphers algorithmList `cbor:"20,keyasint,omitempty"`
 	MACs    algorithmList `cbor:"21,keyasint,omitempty"`
-	// HostKeyAlgorithms are those that the host may prove itself with,
-	// CASignatures those that its certificate may be signed with, and
-	// KeyAlgorithms those of the user's keys.
+	// HostKeyAlgorithms are for the host's proof, CASignatures for the signature of its
+	// certificate, and KeyAlgorithms for the user's keys.
 	HostKeyAlgorithms algorithmList `cbor:"22,keyasint,omitempty"`
 	CASignatures      algorithmList `cbor:"23,keyasint,omitempty"`
 	KeyAlgorithms     algorithmList `cbor:"24,keyasint,omitempty"`
 	// MinRSA is the least size of an RSA key, in bits; 0 means 1024.
 	MinRSA int `cbor:"25,keyasint,omitempty"`
-	// RekeyBytes is how much is sent under one key; 0 means the default.
+	// RekeyBytes is the number of bytes sent under one key; 0 means the default.
 	RekeyBytes uint64 `cbor:"26,keyasint,omitempty"`
 	// Network is "tcp4" or "tcp6" where addresses of one family are to be
 	// used.
@@ -81,7 +80,7 @@ type Target struct {
 	// the ssh-agent's socket: "none", or empty for AuthorityConfig's.
 	Certificates []string `cbor:"-"`
 	Agent        string   `cbor:"-"`
-	// KnownHostsFile is where the user would add this host's key, and
+	// KnownHostsFile is the file to which the user would add this host's key, and
 	// HashKnownHosts says that its name is hashed there.
 	KnownHostsFile string `cbor:"-"`
 	HashKnownHosts bool   `cbor:"-"`
@@ -109,7 +108,7 @@ type PublicKey struct {
 	Touch bool `cbor:"3,keyasint,omitempty"`
 }
 
-// address is where to connect to when names are resolved here.
+// address returns the address to connect to when names are resolved here.
 func (t *Target) address() string {
 	if t.Addr != "" {
 		return net.JoinHostPort(t.Addr, strconv.Itoa(t.Port))
@@ -117,7 +116,7 @@ func (t *Target) address() string {
 	return t.namedAddress()
 }
 
-// namedAddress is where to connect to when the far end of a jump resolves.
+// namedAddress returns the address to connect to when the far end of a jump resolves.
 func (t *Target) namedAddress() string {
 	return net.JoinHostPort(t.HostName, strconv.Itoa(t.Port))
 }

@@ -35,7 +35,7 @@ func dialTCP(ctx context.Context, network, address string, missAfter time.Durati
 		var watching sync.WaitGroup
 		watching.Go(func() { watch(dialing, missAfter, time.Now, s.unanswered, func() { stop(errUnanswered) }) })
 		defer watching.Wait()
-		defer stop(nil) // which ends the watch
+		defer stop(nil) // ends the watch
 		ctx = dialing
 	}
 	conn, err := d.DialContext(ctx, network, address)

@@ -12,10 +12,10 @@ import (
 	"github.com/golaunch/golaunch/internal/bootstrap"
 )
 
-// transport is what an SSH connection runs over, and addr one of its ends.
+// transport carries an SSH connection, and addr is one of its ends.
 type (
 	transport = net.Conn
-	addr      = net.Addr
+	endAddr   = net.Addr
 )
 
 // tunnel is a TCP connection that a jump host made for us (RFC 4254 section
@@ -38,8 +38,8 @@ func (a tunnelAddr) String() string { return string(a) }
 // there are none, since closing the TCP connection below it ends all waits.
 var errNoDeadline = errors.New("ssh tunnel: deadlines are not supported")
 
-func (t *tunnel) LocalAddr() addr                  { return tunnelAddr("tunnel") }
-func (t *tunnel) RemoteAddr() addr                 { return t.remote }
+func (t *tunnel) LocalAddr() endAddr               { return tunnelAddr("tunnel") }
+func (t *tunnel) RemoteAddr() endAddr              { return t.remote }
 func (t *tunnel) SetDeadline(time.Time) error      { return errNoDeadline }
 func (t *tunnel) SetReadDeadline(time.Time) error  { return errNoDeadline }
 func (t *tunnel) SetWriteDeadline(time.Time) error { return errNoDeadline }
@@ -56,7 +56,7 @@ func (c *client) tunnel(hop, next *Target) (transport, *bootstrap.Error) {
 		Port       uint32
 		Originator string
 		OriginPort uint32
-	}{next.HostName, uint32(next.Port), "127.0.0.1", 0}))
+	}{Host: next.HostName, Port: uint32(next.Port), Originator: "127.0.0.1"}))
 	if err != nil {
 		return nil, tunnelError(err, hop, next)
 	}

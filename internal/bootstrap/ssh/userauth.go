@@ -10,8 +10,7 @@ import (
 // maxSignData bounds the data of a SignRequest, in bytes.
 const maxSignData = 64 << 10
 
-// authRequest is what a client signs to log in with a public key
-// (RFC 4252 section 7).
+// authRequest is signed by a client to log in with a public key (RFC 4252 section 7).
 type authRequest struct {
 	session   []byte
 	user      string

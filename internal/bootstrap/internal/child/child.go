@@ -1,6 +1,6 @@
-// Package child is a command that runs on this machine with pipes as its
-// standard input and output: what the bootstraps fork and exec hand out as
-// their pipe. When to kill it, and what its end means, is theirs to say.
+// Package child is a command that runs on this machine with pipes as its standard input
+// and output: the bootstraps fork and exec hand it out as their pipe. They decide when
+// to kill it, and interpret its end.
 package child
 
 import (
@@ -17,12 +17,11 @@ import (
 )
 
 const (
-	// stderrWait is how long, once the command has exited, the rest of its
-	// standard error is waited for; a descendant may hold it open for ever.
+	// stderrWait bounds the wait, once the command has exited, for the rest of its
+	// standard error; a descendant may hold it open for ever.
 	stderrWait = 200 * time.Millisecond
-	// statusWait is how long, once its output has ended, the command's status
-	// is waited for: stderrWait may be part of it, and a busy machine takes time
-	// to end a process.
+	// statusWait bounds the wait, once its output has ended, for the command's status:
+	// stderrWait may be part of it, and a busy machine takes time to end a process.
 	statusWait = time.Second
 )
 
