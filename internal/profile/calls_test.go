@@ -20,7 +20,7 @@ var (
 		`Alloc_mem|Free_mem|Aint_|Get_address|Reduce_local|Abort|Wtime)`)
 )
 
-// counted are the calls of the profiler's table.
+// counted returns the calls of the profiler's table.
 func counted(t *testing.T) []string {
 	var names []string
 	for _, file := range []string{"calls.h", "profile.c"} {
@@ -42,8 +42,8 @@ func counted(t *testing.T) []string {
 	return names
 }
 
-// What MPICH's test suite calls in point-to-point, collective and one-sided operations
-// counts, unless it sends nothing.
+// The calls of MPICH's test suite for point-to-point, collective and one-sided
+// operations count, unless they send nothing.
 func TestCallsOfMPICHsSuite(t *testing.T) {
 	text, err := os.ReadFile("testdata/mpich-suite-calls.txt")
 	require.NoError(t, err)

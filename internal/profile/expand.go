@@ -10,8 +10,9 @@ import (
 )
 
 // Choice names the algorithm (collective.Find) by which a collective operation of so
-// many ranks is expanded. Bytes is what Expand makes of a call: one rank's part in
-// a gather, scatter, allgather or reduce-scatter, the whole vector in the others.
+// many ranks is expanded. Bytes is the size that Expand derives from a call: one rank's
+// part in a gather, scatter, allgather or reduce-scatter, the whole vector in the
+// others.
 type Choice func(call string, ranks int, bytes int64) string
 
 // Limits between algorithms, in bytes, as MPICH has them.
@@ -25,7 +26,7 @@ const (
 	mostInAll    = 1 << 28   // of one expansion
 )
 
-// LikeMPICH is the Choice of MPICH for a network without a shape.
+// LikeMPICH returns the Choice of MPICH for a network without a shape.
 func LikeMPICH(call string, ranks int, bytes int64) string {
 	all := bytes * int64(ranks)
 	switch call {
@@ -70,13 +71,13 @@ func LikeMPICH(call string, ranks int, bytes int64) string {
 	return ""
 }
 
-// Expansion is what collective operations come to as messages.
+// Expansion has collective operations as messages.
 type Expansion struct {
 	Sent []Sent // ascending by source and destination
 	// Algorithms says, for each operation that was expanded, by which ones, such as
 	// "MPI_Bcast: broadcast/2-nomial".
 	Algorithms []string
-	// Notes say what was left out, whole sentences.
+	// Notes name the parts left out, whole sentences.
 	Notes []string
 }
 

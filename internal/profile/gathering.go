@@ -19,11 +19,11 @@ type Gathering struct {
 	collectives   map[collectiveKey]*gatheredCalls
 }
 
-// gathered is what ranks have said of a communicator.
+// gathered collects the ranks' records of a communicator.
 type gathered struct {
 	id    uint64
 	size  int32
-	told  map[int32]int32 // which rank has said that it is at a place: no more than have
+	told  map[int32]int32 // the rank that has claimed each place: no more than have
 	ranks []int32         // all, in order, once that is known
 	wrong bool            // ranks contradict each other
 }
@@ -48,7 +48,7 @@ func NewGathering(size int) *Gathering {
 	}
 }
 
-// Add takes a part. The error says what in it cannot be.
+// Add takes a part. The error names an impossible value.
 func (g *Gathering) Add(p *Part) error {
 	if err := p.Check(g.size); err != nil {
 		return err
@@ -70,10 +70,10 @@ func (g *Gathering) Add(p *Part) error {
 		g.sent = append(g.sent, Sent{int32(e[0]), p.Rank, Counts{e[1], e[2], e[3]}})
 	}
 	for m := p.Members; len(m) > 0; m = m[memberLength:] {
-		g.member(p.Rank, Member{p.Of[m[0]], int32(m[1]), int32(m[2]), m[3] == 1})
+		g.member(p.Rank, Member{Communicator: p.Of[m[0]], Rank: int32(m[1]), Size: int32(m[2]), Inter: m[3] == 1})
 	}
 	for c := p.Calls; len(c) > 0; c = c[callLength:] {
-		key := collectiveKey{Operation(c[1]), p.Of[c[0]], int32(c[2]), int32(c[3])}
+		key := collectiveKey{of: Operation(c[1]), id: p.Of[c[0]], root: int32(c[2]), sizeClass: int32(c[3])}
 		all := g.collectives[key]
 		if all == nil {
 			all = &gatheredCalls{}
@@ -100,8 +100,8 @@ func (g *Gathering) member(rank int32, m Member) {
 	}
 }
 
-// World is what has come so far. Where the ranks ran is left to fill in. The
-// Gathering is of no use any more.
+// World returns the parts that have come so far. The hosts of ranks are left to fill
+// in. The Gathering is of no use any more.
 func (g *Gathering) World() World {
 	w := World{Size: g.size, MPI: g.mpi, Dropped: g.dropped, Sent: Joined(g.sent)}
 	for r, s := range g.states {
@@ -160,8 +160,8 @@ func (g *Gathering) number(w *World) map[uint64]int {
 	return index
 }
 
-// Joined sorts what was sent by source and destination, and adds that of one pair
-// up. It takes sent over.
+// Joined sorts entries by source and destination, and adds those of one pair up. It
+// takes sent over.
 func Joined(sent []Sent) []Sent {
 	slices.SortFunc(sent, func(a, b Sent) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Destination, b.Destination))
@@ -200,7 +200,7 @@ func runs(ranks []int32) []Run {
 	return list
 }
 
-// Members are the ranks of the world that a communicator has, in the order of their
+// Members returns the ranks of the world that a communicator has, in the order of their
 // numbers in it; nil if not all are known.
 func (c *Communicator) Members() []int32 {
 	var ranks []int32
@@ -212,7 +212,7 @@ func (c *Communicator) Members() []int32 {
 	return ranks
 }
 
-// check says what in a communicator of a world of so many ranks cannot be.
+// check reports impossible values in a communicator of a world of so many ranks.
 func (c *Communicator) check(size int) error {
 	n := 0
 	for _, r := range c.Ranks {

@@ -9,10 +9,9 @@ import (
 	"github.com/golaunch/golaunch/network/commgraph"
 )
 
-// Graph is the communication graph of the world: between each two ranks the bytes
-// that they sent each other, collective operations as LikeMPICH. Notes say what a
-// user should know of it, whole sentences. The error is that nothing was sent, or
-// the graph's.
+// Graph returns the communication graph of the world: between each two ranks the bytes
+// that they sent each other, collective operations as LikeMPICH. Notes are hints for
+// the user, whole sentences. The error is that nothing was sent, or the graph's.
 func (v *World) Graph() (g *commgraph.Graph, notes []string, err error) {
 	x := v.Expand(LikeMPICH)
 	edges := make([]commgraph.Edge, 0, len(v.Sent)+len(x.Sent))
@@ -28,7 +27,7 @@ func (v *World) Graph() (g *commgraph.Graph, notes []string, err error) {
 	}
 	notes = x.Notes
 	if n := len(v.Missing); n > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d ranks have no profile: what they sent is not in it", n, v.Size))
+		notes = append(notes, fmt.Sprintf("%d of %d ranks have no profile: their messages are not in it", n, v.Size))
 	}
 	if v.Dropped > 0 {
 		notes = append(notes, fmt.Sprintf("%d calls of collective operations are not in it", v.Dropped))
@@ -38,7 +37,7 @@ func (v *World) Graph() (g *commgraph.Graph, notes []string, err error) {
 }
 
 // ReadGraph reads a communication graph from a file: a profile, of which the first
-// world counts, or whatever commgraph.Read knows. Name is what errors call the file.
+// world counts, or a form that commgraph.Read knows. Errors call the file name.
 func ReadGraph(r io.Reader, name string) (*commgraph.File, error) {
 	in := bufio.NewReader(r)
 	if beginning, _ := in.Peek(256); !Is(beginning) { // an error comes again

@@ -40,12 +40,12 @@ const (
 	headDropped = 6
 	headMPI     = 8 // text to the end
 
-	// recordsPerRank is how many records the pool has for each rank; those that
-	// some do not need are there for the others.
+	// recordsPerRank is the number of records that the pool has for each rank; ranks
+	// that need few leave theirs to others.
 	recordsPerRank = 1024
 )
 
-// State is how far a rank has come.
+// State is the progress of a rank.
 type State uint8
 
 // The states. Their numbers travel.
@@ -56,14 +56,14 @@ const (
 	Finished              // it has ended its part in MPI
 )
 
-// Layout is where the counters of a node's ranks of one world are.
+// Layout places the counters of a node's ranks of one world.
 type Layout struct {
 	Ranks int  // on the node
 	Size  int  // of the world
 	Time  bool // there are nanoseconds, too
 }
 
-// Columns is the number of counters of a pair.
+// Columns returns the number of counters of a pair.
 func (l Layout) Columns() int {
 	if l.Time {
 		return 3
@@ -74,8 +74,8 @@ func (l Layout) Columns() int {
 // maxLayout bounds the file, in bytes: it takes that much address space.
 const maxLayout = 1 << 42
 
-// Header is the beginning of the file; bytes is how long the file is. The error is that
-// of a world which is too large.
+// Header returns the beginning of the file, and the file's length in bytes. The error
+// is that of a world which is too large.
 func (l Layout) Header() (header []byte, bytes int64, err error) {
 	if l.Ranks < 1 || l.Size < l.Ranks {
 		return nil, 0, fmt.Errorf("counters of %d ranks of %d: expected 1 or more, and no more than there are", l.Ranks, l.Size)
@@ -112,8 +112,8 @@ func (l Layout) pool() int64 { return l.got(l.Ranks) }
 
 func (l Layout) capacity() int { return l.Ranks * recordsPerRank }
 
-// Switch is where a rank's counting is switched on and off, and what to write
-// there.
+// Switch returns the offset of the word that switches a rank's counting on or off, and
+// the bytes to write there.
 func (l Layout) Switch(slot int, on bool) (offset int64, word []byte) {
 	value := uint64(0)
 	if on {
@@ -127,9 +127,9 @@ type readerAt interface {
 	ReadAt(p []byte, offset int64) (int, error)
 }
 
-// ReadRank reads the counters of the rank in a slot; its number has to be rank. A
-// rank that runs still is read as far as it is. The error is the file's, or says what
-// in it cannot be: ranks may write there what they like.
+// ReadRank reads the counters of the rank in a slot; its number has to be rank. A rank
+// that runs still is read as far as it is. The error is the file's, or names an
+// impossible value: ranks may write anything there.
 func (l Layout) ReadRank(file readerAt, slot int, rank job.Rank) (*Rank, error) {
 	head, err := words(file, l.head(slot), headWords)
 	if err != nil {
@@ -177,7 +177,7 @@ func (l Layout) entries(file readerAt, at int64) ([]Entry, error) {
 	return list, nil
 }
 
-// ReadPool adds what ranks said of communicators and collective operations to those
+// ReadPool adds the ranks' records of communicators and collective operations to those
 // of their slots; nil stands for a rank whose counters could not be read.
 func (l Layout) ReadPool(file readerAt, ranks []*Rank) error {
 	header, err := words(file, 0, headerWords)
@@ -226,7 +226,7 @@ func words(file readerAt, offset int64, n int) ([]uint64, error) {
 	return list, nil
 }
 
-// number is a counter, which may be anything.
+// number returns a counter, which may be anything.
 func number(w uint64) int64 { return int64(min(w, math.MaxInt64/4)) }
 
 func counts(w []uint64) Counts {
@@ -237,7 +237,8 @@ func counts(w []uint64) Counts {
 	return c
 }
 
-// text is what words say up to the first zero byte, without what does not print.
+// text returns the text in words up to the first zero byte, without characters that do
+// not print.
 func text(w []uint64) string {
 	var b []byte
 	for _, word := range w {

@@ -6,8 +6,8 @@ import "fmt"
 // native/libprofile/calls.h.
 type Operation uint8
 
-// operations are the collective operations: names, whether they have a root, and
-// whether the caller says who gets what, so that the parts count as sent.
+// operations are the collective operations: rooted ones have a root; of some the caller
+// gives each part's length and receiver, so that the parts count as sent.
 var operations = [...]struct {
 	name   string
 	rooted bool
@@ -39,7 +39,7 @@ var operations = [...]struct {
 
 func (o Operation) known() bool { return o > 0 && int(o) < len(operations) }
 
-// String is the operation's name in MPI.
+// String returns the operation's name in MPI.
 func (o Operation) String() string {
 	if !o.known() {
 		return fmt.Sprintf("operation %d", uint8(o))

@@ -2,7 +2,7 @@ package profile
 
 import "fmt"
 
-// Counts are what is counted of a pair, or of a collective operation.
+// Counts are those of a pair, or of a collective operation.
 type Counts struct {
 	Messages    int64 // or calls
 	Bytes       int64
@@ -16,7 +16,7 @@ func (c *Counts) Add(d Counts) {
 	c.Nanoseconds = min(c.Nanoseconds+d.Nanoseconds, most)
 }
 
-// Entry is what a rank counted of one peer.
+// Entry holds a rank's counts of one peer.
 type Entry struct {
 	Peer int32
 	Counts
@@ -41,7 +41,7 @@ type Call struct {
 	Counts
 }
 
-// Rank is what one rank counted.
+// Rank holds the counts of one rank.
 type Rank struct {
 	Rank      int32
 	State     State
@@ -84,7 +84,7 @@ const (
 // maxClass is the largest class of sizes.
 const maxClass = 64
 
-// Parts are the pieces of r, at least one.
+// Parts returns the pieces of r, at least one.
 func (r *Rank) Parts() []Part {
 	first := Part{Rank: r.Rank, State: r.State, MPI: r.MPI, Dropped: r.Dropped}
 	if r.Outside != (Counts{}) {
@@ -133,7 +133,7 @@ func (r *Rank) Parts() []Part {
 	return parts
 }
 
-// Check says what in a part of a world of so many ranks cannot be.
+// Check reports impossible values in a part of a world of so many ranks.
 func (p *Part) Check(size int) error {
 	switch {
 	case p.Rank < 0 || int(p.Rank) >= size:

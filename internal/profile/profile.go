@@ -2,8 +2,8 @@ package profile
 
 import "time"
 
-// Format and Version are those of docs/profile-v1.schema.json. What it describes may
-// gain members; a change of what is there takes a new number.
+// Format and Version are those of docs/profile-v1.schema.json. The file may gain
+// members; a change of existing ones takes a new number.
 const (
 	Format  = "golaunch-profile"
 	Version = 1
@@ -23,7 +23,7 @@ type Profile struct {
 	Worlds   []World   `json:"worlds"` // the first, then each that was spawned
 }
 
-// Quantity is what is recorded.
+// Quantity is a recorded quantity.
 type Quantity string
 
 // The quantities.
@@ -32,15 +32,15 @@ const (
 	Time   Quantity = "time"   // besides, the nanoseconds in the calls
 )
 
-// Quantities are all of them.
+// Quantities returns all of them.
 func Quantities() []Quantity { return []Quantity{Volume, Time} }
 
-// Help says what a quantity is.
+// Help describes a quantity.
 func (q Quantity) Help() string {
 	return map[Quantity]string{Volume: "messages and bytes", Time: "besides, the time that ranks spend in the calls"}[q]
 }
 
-// Trigger is what begins the counting.
+// Trigger is an event that begins the counting.
 type Trigger string
 
 // The triggers.
@@ -50,10 +50,10 @@ const (
 	FromSignal   Trigger = "signal"   // SIGUSR2 to golaunch, which ends it, too
 )
 
-// Triggers are all of them.
+// Triggers returns all of them.
 func Triggers() []Trigger { return []Trigger{FromStart, FromPcontrol, FromSignal} }
 
-// Help says what a trigger is.
+// Help describes a trigger.
 func (t Trigger) Help() string {
 	return map[Trigger]string{
 		FromStart: "MPI_Init", FromPcontrol: "MPI_Pcontrol(1) of the program",
@@ -61,7 +61,7 @@ func (t Trigger) Help() string {
 	}[t]
 }
 
-// World is what the ranks of one world sent.
+// World holds the counts of one world's ranks.
 type World struct {
 	World         int            `json:"world"`
 	Size          int            `json:"size"`
@@ -80,13 +80,13 @@ type World struct {
 // OnNode says that Count ranks from First on ran on a node, an index into Nodes.
 type OnNode struct{ Node, First, Count int }
 
-// Sent is what one rank sent another.
+// Sent counts the messages of one rank to another.
 type Sent struct {
 	Source, Destination int32
 	Counts
 }
 
-// Outside is what a rank sent to processes of other worlds.
+// Outside counts the messages of a rank to processes of other worlds.
 type Outside struct {
 	Source int32
 	Counts

@@ -43,7 +43,7 @@ func (m *memory) set(at int64, words ...uint64) {
 	}
 }
 
-// count is what native/libprofile does: offsets are those of the header.
+// count stands in for native/libprofile: offsets are those of the header.
 func (m *memory) count(header, slot, peer int, c Counts) {
 	at := int64(binary.NativeEndian.Uint64(m.bytes[8*header:])) + int64(slot)*m.row() + int64(peer*8*m.Columns())
 	m.set(at, uint64(c.Messages), uint64(c.Bytes))
@@ -62,8 +62,8 @@ func (m *memory) record(words ...uint64) {
 	m.set(8*headerNext, next+1)
 }
 
-// What ranks count reaches the file, however it is cut in parts and in whichever
-// order these come, and what is read back is what was written.
+// Counts of ranks reach the file, however they are cut in parts and in whichever order
+// these come, and reading the file back gives the same counts.
 func TestCountersReachTheFile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 40).Draw(t, "size")
@@ -154,7 +154,7 @@ func TestPartsAreBounded(t *testing.T) {
 	for i := range int32(3 * MaxPart) {
 		r.Sent = append(r.Sent, Entry{i, Counts{1, 2, 3}})
 		r.Got = append(r.Got, Entry{i, Counts{1, 2, 3}})
-		r.Calls = append(r.Calls, Call{uint64(i), 2, 1, 1, Counts{1, 1, 1}})
+		r.Calls = append(r.Calls, Call{Communicator: uint64(i), Operation: 2, Root: 1, Class: 1, Counts: Counts{1, 1, 1}})
 	}
 	parts := r.Parts()
 	require.Len(t, parts, 9)
@@ -376,7 +376,7 @@ func TestGraph(t *testing.T) {
 	file, err := ReadGraph(strings.NewReader(text), "f")
 	require.NoError(t, err)
 	require.Equal(t, "profile", file.Form)
-	require.Equal(t, []string{"1 of 4 ranks have no profile: what they sent is not in it"}, file.Notes)
+	require.Equal(t, []string{"1 of 4 ranks have no profile: their messages are not in it"}, file.Notes)
 	want, err := commgraph.New(4, []commgraph.Edge{{A: 0, B: 1, Weight: 42}, {A: 2, B: 3, Weight: 8}})
 	require.NoError(t, err)
 	require.Equal(t, want, file.Graph)
@@ -454,8 +454,8 @@ func TestLayoutIsBounded(t *testing.T) {
 	require.LessOrEqual(t, float64(l.got(0)), 2*0.04*(1<<20))
 }
 
-// What ranks say of communicators takes memory for who has said it, not for who they
-// claim that there is.
+// Records of communicators take memory for the ranks that sent them, not for those that
+// they claim.
 func TestClaimedCommunicatorsTakeLittle(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

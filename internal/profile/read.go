@@ -23,7 +23,7 @@ func Is(beginning []byte) bool {
 }
 
 // Read reads a file that Write wrote, or another that docs/profile-v1.schema.json
-// describes. Name is what errors call it.
+// describes. Errors call it name.
 func Read(r io.Reader, name string) (*Profile, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
 	if err != nil {

@@ -30,7 +30,7 @@ func (p *Profile) Write(w io.Writer) error {
 		}
 	}
 	out.WriteString("]\n}\n")
-	return out.Flush() // which tells of earlier errors, too
+	return out.Flush() // Flush tells of earlier errors, too
 }
 
 // write writes one world.
@@ -72,7 +72,7 @@ func (v *World) write(out *bufio.Writer, timed bool) error {
 	}
 	out.WriteString(",\n\"collectives\": [")
 	for i := range v.Collectives {
-		if err := member(between(i), &v.Collectives[i]); err != nil {
+		if err := member(separator(i), &v.Collectives[i]); err != nil {
 			return err
 		}
 	}
@@ -80,17 +80,17 @@ func (v *World) write(out *bufio.Writer, timed bool) error {
 	return nil
 }
 
-// between is what stands before element i of a list with a line for each.
-func between(i int) string {
+// separator returns the separator before element i of a list with a line for each.
+func separator(i int) string {
 	if i > 0 {
 		return ",\n"
 	}
 	return "\n"
 }
 
-// row is a line of numbers.
+// row returns a line of numbers.
 func row(line []byte, i int, timed bool, c Counts, begin ...int64) []byte {
-	line = append(append(line[:0], between(i)...), '[')
+	line = append(append(line[:0], separator(i)...), '[')
 	for _, n := range begin {
 		line = append(strconv.AppendInt(line, n, 10), ',')
 	}
@@ -102,7 +102,7 @@ func row(line []byte, i int, timed bool, c Counts, begin ...int64) []byte {
 	return append(line, ']')
 }
 
-// some is the list, never null.
+// some returns the list, never null.
 func some[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -6,8 +6,8 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// Offset says how far a node's clock is ahead of its parent's at one moment.
-// The truth is at most Within away from Ahead.
+// Offset is the lead of a node's clock over its parent's at one moment. The truth is at
+// most Within away from Ahead.
 type Offset struct {
 	At     time.Time     `cbor:"1,keyasint"` // of the node's clock
 	Ahead  time.Duration `cbor:"2,keyasint"`
@@ -46,8 +46,8 @@ func (b *Bounds) Add(t Trip) {
 	b.trips++
 }
 
-// Offset is the middle of what the trips leave possible; ok is false where
-// there were none.
+// Offset returns the middle of the offsets that the trips leave possible; ok is false
+// where there were none.
 func (b *Bounds) Offset() (o Offset, ok bool) {
 	width := b.high - b.low
 	return Offset{At: time.Unix(0, b.at), Ahead: b.low + width/2, Within: (width + 1) / 2}, b.trips > 0
@@ -67,7 +67,7 @@ func Clocks(nodes []Node) map[job.HostIndex]Clock {
 	found := make(map[job.HostIndex]Clock, len(nodes))
 	for i := range nodes {
 		var c Clock
-		for n := &nodes[i]; len(c.links) < len(nodes); { // no further: what came is not trusted to be a tree
+		for n := &nodes[i]; len(c.links) < len(nodes); { // no further: the nodes told may be no tree
 			c.links = append(c.links, n.trace().Clock)
 			if n.Parent == job.NoHost {
 				break
@@ -84,7 +84,7 @@ func Clocks(nodes []Node) map[job.HostIndex]Clock {
 	return found
 }
 
-// Launcher is the time of the launcher's clock at t of the node's.
+// Launcher returns the time of the launcher's clock at t of the node's.
 func (c Clock) Launcher(t time.Time) time.Time {
 	for _, link := range c.links {
 		t = t.Add(-ahead(link, t))
@@ -92,11 +92,11 @@ func (c Clock) Launcher(t time.Time) time.Time {
 	return t
 }
 
-// Ahead is how far the node's clock is ahead of the launcher's at t of its own,
-// and Within the most that this can be wrong: the sum over the links between.
+// Ahead returns the lead of the node's clock over the launcher's at t of its own, and
+// Within the bound of its error: the sum over the links between.
 func (c Clock) Ahead(t time.Time) time.Duration { return t.Sub(c.Launcher(t)) }
 
-// Within is the most that Ahead can be wrong; known is false where no trip was
+// Within returns the most that Ahead can be wrong; known is false where no trip was
 // made over one of the links.
 func (c Clock) Within() (sum time.Duration, known bool) {
 	known = true
@@ -111,7 +111,7 @@ func (c Clock) Within() (sum time.Duration, known bool) {
 	return sum, known
 }
 
-// ahead is the offset of a link at t of the child's clock: the nearest that was
+// ahead returns the offset of a link at t of the child's clock: the nearest that was
 // measured, and between two of them what lies on a straight line.
 func ahead(link []Offset, t time.Time) time.Duration {
 	for i, o := range link {

@@ -30,7 +30,7 @@ func TestOffsetsOfShiftedClocks(t *testing.T) {
 				nodes[i].Parent = job.HostIndex(rapid.IntRange(0, i-1).Draw(t, "parent"))
 			}
 		}
-		// show is what the clock of a node shows at a true time, in nanoseconds
+		// show returns the reading of a node's clock at a true time, in nanoseconds
 		// since begin; -1 is the launcher, whose clock is the truth.
 		show := func(node job.HostIndex, at float64) int64 {
 			if node >= 0 {

@@ -9,7 +9,7 @@ type Level struct {
 	Max    Counters `cbor:"3,keyasint"` // of each number the largest
 }
 
-// One is the Level of one agent.
+// One returns the Level of one agent.
 func One(c Counters) Level { return Level{Agents: 1, Sum: c, Max: c} }
 
 // Merge folds another part of the same level in.
@@ -21,11 +21,11 @@ func (l *Level) Merge(part Level) {
 	}
 }
 
-// Collected is what a subtree has to report.
+// Collected is the report of a subtree.
 type Collected struct {
 	Levels []Level `cbor:"1,keyasint"` // of the subtree, its own root first
-	Nodes  []Node  `cbor:"2,keyasint"` // where records are asked for
-	Ranks  []Rank  `cbor:"3,keyasint"` // where records are asked for
+	Nodes  []Node  `cbor:"2,keyasint"` // if records are asked for
+	Ranks  []Rank  `cbor:"3,keyasint"` // if records are asked for
 }
 
 // Below moves c one level down: it becomes a part of the subtree of parent.

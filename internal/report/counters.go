@@ -24,17 +24,17 @@ const (
 var columns = []struct {
 	head string
 	of   Counter
-	show func(row, Counter) string
+	show func(tableRow, Counter) string
 }{
-	{"puts", Puts, row.sum},
-	{"gets", Gets, row.sum},
-	{"hits", Hits, row.sum},
-	{"misses", Misses, row.sum},
-	{"not found", NotFound, row.sum},
-	{"evicted", Evictions, row.sum},
-	{"bytes held", Resident, row.bytes},
-	{"CPU s", CPU, row.seconds},
-	{"memory", Memory, row.bytes},
+	{"puts", Puts, tableRow.sum},
+	{"gets", Gets, tableRow.sum},
+	{"hits", Hits, tableRow.sum},
+	{"misses", Misses, tableRow.sum},
+	{"not found", NotFound, tableRow.sum},
+	{"evicted", Evictions, tableRow.sum},
+	{"bytes held", Resident, tableRow.bytes},
+	{"CPU s", CPU, tableRow.seconds},
+	{"memory", Memory, tableRow.bytes},
 }
 
 // CountersJSON are Counters with names.
@@ -55,7 +55,7 @@ type Board struct {
 	Resident  uint64 `json:"resident_bytes"`
 }
 
-// Agent is what agents took themselves.
+// Agent holds the resources that agents used themselves.
 type Agent struct {
 	CPU    float64 `json:"cpu_seconds"`
 	Memory uint64  `json:"max_rss_bytes"`
@@ -77,8 +77,7 @@ func named(c *Counters) CountersJSON {
 	return n
 }
 
-// NumStreams is how many streams a link has, and StreamNames what they are
-// called.
+// NumStreams is the number of streams of a link.
 const NumStreams = 5
 
 // StreamNames are the names of the streams, in the order of package link.
@@ -95,8 +94,8 @@ const (
 
 const numCounters = int(streamsBegin) + NumStreams*int(perStream)
 
-// Counters are the numbers of one agent, or what becomes of several. They
-// travel as an array.
+// Counters are the numbers of one agent, or the sums of several. They travel as an
+// array.
 type Counters [numCounters]uint64
 
 // Count is a number of messages and their bytes, headers of frames included.
@@ -116,18 +115,18 @@ func (c *Counters) stream(s int) []uint64 {
 	return c[at : at+int(perStream)]
 }
 
-// SetStream sets what was sent and received on stream s over all links.
+// SetStream sets the counts of stream s over all links.
 func (c *Counters) SetStream(s int, sent, received Count) {
 	copy(c.stream(s), []uint64{sent.Messages, sent.Bytes, received.Messages, received.Bytes})
 }
 
-// Sent is what was sent on stream s over all links.
+// Sent counts bytes and frames sent on stream s over all links.
 func (c *Counters) Sent(s int) Count {
 	v := c.stream(s)
 	return Count{v[sentMessages], v[sentBytes]}
 }
 
-// Received is what was received on stream s over all links.
+// Received counts bytes and frames received on stream s over all links.
 func (c *Counters) Received(s int) Count {
 	v := c.stream(s)
 	return Count{v[receivedMessages], v[receivedBytes]}

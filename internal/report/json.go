@@ -9,8 +9,8 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// SchemaVersion is the number of docs/report-v1.schema.json. What it describes
-// may gain members; a change of what is there takes a new number.
+// SchemaVersion is the number of docs/report-v1.schema.json. The report may gain
+// members; a change of existing ones takes a new number.
 const SchemaVersion = 1
 
 // Report is the JSON of --report. Times are RFC 3339 in UTC, lengths of time
@@ -30,7 +30,7 @@ type Report struct {
 	Ranks    []RankJSON  `json:"ranks"`  // every rank of those
 }
 
-// Job says what was run.
+// Job describes the job.
 type Job struct {
 	ID        string `json:"id"`
 	Apps      []App  `json:"apps"`
@@ -58,7 +58,8 @@ type Failure struct {
 	Signal int    `json:"signal"`
 	Phase  string `json:"phase"`
 	Text   string `json:"text"`
-	// At is when it happened, by golaunch's own clock, as far as the way of its word tells.
+	// At is the time of the failure by golaunch's own clock, as far as the way of its
+	// report tells.
 	At time.Time `json:"at"`
 }
 
@@ -125,7 +126,7 @@ func (r *Report) Fill(c Collected, host func(job.HostIndex) string) {
 		if n.Parent != job.NoHost {
 			parent = host(n.Parent)
 		}
-		r.Nodes = append(r.Nodes, NodeJSON{host(n.Host), parent, n.Level, n.PID, utc(n.Phases), named(&n.Counters)})
+		r.Nodes = append(r.Nodes, NodeJSON{Host: host(n.Host), Parent: parent, Level: n.Level, PID: n.PID, Phases: utc(n.Phases), CountersJSON: named(&n.Counters)})
 	}
 	for _, k := range c.Ranks {
 		r.Ranks = append(r.Ranks, RankJSON{

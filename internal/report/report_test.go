@@ -29,8 +29,8 @@ func counters(n uint64) report.Counters {
 	return c
 }
 
-// What comes up a tree is the sum and the largest of every level, in whatever
-// order children answer, and every node knows its parent and its level.
+// The report of a tree has the sum and the largest of every level, for every order of
+// answers, and every node knows its parent and its level.
 func TestCollectedUpATree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 30).Draw(t, "nodes")

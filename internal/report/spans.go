@@ -6,14 +6,14 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// NodeTrace is what only --trace wants to know of an agent. Its times are of
+// NodeTrace is the part of an agent's report that only --trace needs. Its times are of
 // the agent's clock.
 type NodeTrace struct {
 	Begin      time.Time `cbor:"1,keyasint"` // of the agent's process
 	Steps      []Step    `cbor:"2,keyasint"`
 	Starts     []Start   `cbor:"3,keyasint"` // of agents on other hosts
 	Fences     []Fence   `cbor:"4,keyasint"` // the first MaxFences
-	FencesLeft int       `cbor:"5,keyasint"` // how many there were beyond
+	FencesLeft int       `cbor:"5,keyasint"` // fences beyond MaxFences
 	Clock      []Offset  `cbor:"6,keyasint"` // told by the parent, in order of time
 }
 
@@ -40,10 +40,10 @@ type Start struct {
 	Begin time.Time     `cbor:"2,keyasint"`
 	End   time.Time     `cbor:"3,keyasint"`
 	Steps []Step        `cbor:"4,keyasint"`
-	Error string        `cbor:"5,keyasint"` // "" where the agent said hello
+	Error string        `cbor:"5,keyasint"` // why the agent said no hello; "" if it did
 }
 
-// MaxFences is how many fences of all worlds a node keeps the times of.
+// MaxFences bounds the fences of all worlds whose times a node keeps.
 const MaxFences = 256
 
 // Fence is a completed fence of one world as its ranks on one node saw it.

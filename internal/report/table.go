@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Table is what --stats prints: the bulletin board's counts, and then those of
-// each stream that was used, by level of the tree. A number is the sum over the
-// level's agents; in brackets, where there are several, is the largest of one.
+// Table returns the table of --stats: the bulletin board's counts, and then those of
+// each stream that was used, by level of the tree. A number is the sum over the level's
+// agents; in brackets, where there are several, is the largest of one.
 func (c *Collected) Table() string {
 	rows := c.rows()
 	board := grid{left: 1}
@@ -76,41 +76,41 @@ func (g *grid) String() string {
 	return b.String()
 }
 
-func (r row) seconds(n Counter) string { return seconds(r.Sum[n]) + r.most(seconds(r.Max[n])) }
+func (r tableRow) seconds(n Counter) string { return seconds(r.Sum[n]) + r.largest(seconds(r.Max[n])) }
 
 func seconds(micros uint64) string { return fmt.Sprintf("%.2f", float64(micros)/1e6) }
 
-type row struct {
+type tableRow struct {
 	name string
 	Level
 }
 
-// rows are the levels, and all of them if there are several.
-func (c *Collected) rows() []row {
-	var rows []row
+// rows returns the levels, and all of them if there are several.
+func (c *Collected) rows() []tableRow {
+	var rows []tableRow
 	for i, l := range c.Levels {
 		name := fmt.Sprint("level ", i)
 		if i == 0 {
 			name = "root"
 		}
-		rows = append(rows, row{name, l})
+		rows = append(rows, tableRow{name, l})
 	}
 	if len(rows) > 1 {
-		rows = append(rows, row{"all", c.All()})
+		rows = append(rows, tableRow{"all", c.All()})
 	}
 	return rows
 }
 
-func (r row) sum(n Counter) string { return fmt.Sprint(r.Sum[n]) }
+func (r tableRow) sum(n Counter) string { return fmt.Sprint(r.Sum[n]) }
 
-func (r row) number(n Counter) string {
-	return fmt.Sprint(r.Sum[n]) + r.most(fmt.Sprint(r.Max[n]))
+func (r tableRow) number(n Counter) string {
+	return fmt.Sprint(r.Sum[n]) + r.largest(fmt.Sprint(r.Max[n]))
 }
 
-func (r row) bytes(n Counter) string { return size(r.Sum[n]) + r.most(size(r.Max[n])) }
+func (r tableRow) bytes(n Counter) string { return size(r.Sum[n]) + r.largest(size(r.Max[n])) }
 
-// most renders the largest number of one agent.
-func (r row) most(value string) string {
+// largest renders the largest number of one agent.
+func (r tableRow) largest(value string) string {
 	if r.Agents < 2 {
 		return ""
 	}

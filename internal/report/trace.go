@@ -12,12 +12,12 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// TraceVersion is the number of docs/trace-v1.schema.json. What it describes
-// may gain members; a change of what is there takes a new number.
+// TraceVersion is the number of docs/trace-v1.schema.json. The trace may gain members;
+// a change of existing ones takes a new number.
 const TraceVersion = 1
 
-// Trace is what --trace draws: the launcher and every agent that answered. Times
-// of nodes and ranks are of their node's clock.
+// Trace is the subject of --trace: the launcher and every agent that answered. Times of
+// nodes and ranks are of their node's clock.
 type Trace struct {
 	Job    string // its identity
 	Begin  time.Time
@@ -35,7 +35,7 @@ type TraceJSON struct {
 	Events []TraceSpan `json:"traceEvents"`
 }
 
-// TraceAbout says what was traced and how well the clocks agree.
+// TraceAbout describes a trace, and the agreement of the clocks.
 type TraceAbout struct {
 	Schema int          `json:"schema"` // TraceVersion
 	Job    string       `json:"job"`
@@ -43,7 +43,7 @@ type TraceAbout struct {
 	Clocks []TraceClock `json:"clocks"`
 }
 
-// TraceClock is what was taken off a node's times. Numbers are microseconds.
+// TraceClock holds the corrections of a node's times. Numbers are microseconds.
 type TraceClock struct {
 	Host   string  `json:"host"`
 	Parent string  `json:"parent"` // empty for the root
@@ -97,10 +97,10 @@ func (t *Trace) Encode(w io.Writer) error {
 		out.Write(line)
 	}
 	out.WriteString("\n]}\n")
-	return out.Flush() // which tells of earlier errors, too
+	return out.Flush() // Flush tells of earlier errors, too
 }
 
-// document is the file's contents.
+// document returns the file's contents.
 func (t *Trace) document() *TraceJSON {
 	slices.SortFunc(t.Nodes, func(x, y Node) int { return cmp.Compare(x.Host, y.Host) })
 	doc := &TraceJSON{Unit: "ms", Other: TraceAbout{Schema: TraceVersion, Job: t.Job, Begin: t.Begin.UTC(), Clocks: []TraceClock{}}}
@@ -148,7 +148,7 @@ func (d *drawing) name(text, label string) {
 	}
 }
 
-// span adds one, and names its row. What was not reached is left out.
+// span adds one, and names its row. A span that was not reached is left out.
 func (d *drawing) span(row int, rowName, name string, begin, end time.Time, args map[string]any) {
 	if begin.IsZero() || end.IsZero() {
 		return

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// amount is what was sent: messages, bytes, and nanoseconds in the calls that sent them.
+// amount adds up messages, bytes, and nanoseconds in the calls that sent them.
 type amount [3]int64
 
 // The numbers of an amount.
@@ -25,7 +25,7 @@ func (a *amount) add(b amount) {
 	}
 }
 
-// cell is what some sent to others at one distance.
+// cell holds the messages between two groups of ranks at one distance.
 type cell struct {
 	from, to int32
 	class    uint8
@@ -53,13 +53,13 @@ func (g *gather) add(c cell) {
 	g.cells[i].add(c.amount)
 }
 
-// sorted are the cells by sender, receiver and class.
+// sorted returns the cells by sender, receiver and class.
 func (g *gather) sorted() []cell {
 	slices.SortFunc(g.cells, func(a, b cell) int { return cmp.Compare(a.key(), b.key()) })
 	return g.cells
 }
 
-// halved are cells of twice as many senders and receivers each.
+// halved returns cells of twice as many senders and receivers each.
 func halved(cells []cell) []cell {
 	g := newGather()
 	for _, c := range cells {
@@ -69,7 +69,8 @@ func halved(cells []cell) []cell {
 	return g.sorted()
 }
 
-// rounded is a length of time with three digits: more would say nothing, and take most of the page.
+// rounded returns a length of time with three digits: more would say nothing, and take
+// most of the page.
 func rounded(ns int64) int64 {
 	unit := int64(1)
 	for ns/unit >= 1000 {
@@ -78,7 +79,7 @@ func rounded(ns int64) int64 {
 	return (ns + unit/2) / unit * unit
 }
 
-// kindOfCell is what cells have in common with many others.
+// kindOfCell holds the common properties of many cells.
 type kindOfCell struct {
 	class uint8
 	amount
@@ -88,7 +89,7 @@ type kindOfCell struct {
 // first; how many cells each sender has; of each cell the receiver, as the step from the one before; of each its kind.
 // All numbers are varints, as in package encoding/binary.
 func encode(cells []cell, senders int) []byte {
-	number := map[kindOfCell]uint64{} // how many there are, and then which it is
+	number := map[kindOfCell]uint64{} // their count, and then their index
 	for _, c := range cells {
 		number[kindOfCell{c.class, c.amount}]++
 	}

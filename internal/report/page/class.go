@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology/match"
 )
 
-// Network is what tells how far messages go.
+// Network tells the distance of messages.
 type Network struct {
 	From   string // file or word
 	Router routing.Router
@@ -32,7 +32,7 @@ const (
 
 var classKeys = [numClasses]string{"node", "h1", "h3", "h5", "h7", "more", "unknown"}
 
-// classOf is the class of a number of hops.
+// classOf returns the class of a number of hops.
 func classOf(hops int) uint8 {
 	switch {
 	case hops <= 1:
@@ -56,7 +56,7 @@ type distances struct {
 	route []routing.Step
 }
 
-// newDistances looks for hosts in the network. Missing are those that it lacks.
+// newDistances looks for hosts in the network. Missing lists those that it lacks.
 func newDistances(net *Network, hosts []string) (d *distances, missing []string, err error) {
 	d = &distances{net: net, known: map[uint64]uint8{}, at: slices.Repeat([]topology.Node{topology.NoNode}, len(hosts))}
 	for i := range d.seen {
@@ -102,7 +102,7 @@ func (d *distances) class(a, b int32) (uint8, error) {
 	return c, nil
 }
 
-// label is what a class is called, by the hops that there are in it.
+// label names a class by the hops seen in it.
 func label(class int, seen map[int]bool) string {
 	switch class {
 	case withinNode:

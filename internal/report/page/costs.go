@@ -34,7 +34,8 @@ type cost struct {
 	sweep  []sweepPoint // of netsim; drawn together with others of its kind
 }
 
-// simulated is what netsim run and sweep print (docs/simulators.md), as far as it is drawn.
+// simulated is the output of netsim run and sweep (docs/simulators.md), as far as it is
+// drawn.
 type simulated struct {
 	Algorithm string      `json:"algorithm"`
 	Ranks     int         `json:"ranks"`
@@ -103,7 +104,7 @@ func (in *Inputs) readCosts(file string, data []byte) (string, error) {
 	return about, nil
 }
 
-// stageCharts are those of one algorithm, stage by stage.
+// stageCharts returns those of one algorithm, stage by stage.
 func stageCharts(file string, s *simulated) []LineChart {
 	name := fmt.Sprintf("%s, %s, %s", shown(s.Algorithm), plural(int64(s.Ranks), "rank"), bytesText(s.Size))
 	times := LineChart{Title: "Time by stage: " + name, X: "stage", Y: "since the beginning, µs",
@@ -136,7 +137,7 @@ func stageCharts(file string, s *simulated) []LineChart {
 	return []LineChart{times, load}
 }
 
-// maxRows is how many rows the table of a chart has.
+// maxRows bounds the rows of a chart's table.
 const maxRows = 256
 
 // cut leaves the rows out that are too many.
@@ -147,7 +148,7 @@ func cut(t *Table) {
 	}
 }
 
-// costCharts are the charts of all files; sweeps over the same quantity share one.
+// costCharts returns the charts of all files; sweeps over the same quantity share one.
 func costCharts(costs []cost) (charts []LineChart) {
 	bySize, byRanks := []sweepPoint(nil), []sweepPoint(nil)
 	for _, c := range costs {

@@ -1,6 +1,7 @@
-// Package page makes one HTML page of what golaunch recorded and worked out: who sends how much to whom, and over how
-// many switches; the links that carry most; what a job did, and when; the costs that golaunch netsim and the connections
-// that golaunch xrcsim tell. It is the picture of [Subramoni 7.1.1] in a browser.
+// Package page makes one HTML page of golaunch's records and results: messages between
+// ranks and the switches that they pass; the links that carry most; the course of a
+// job; the costs of golaunch netsim and the connections of golaunch xrcsim. It is the
+// picture of [Subramoni 7.1.1] in a browser.
 //
 // Inputs.Read tells the kind of a file by its content (input.go). Make makes a Page of them: summaries, tables and
 // numbers, all that the page shows (page.go). Page.HTML puts them, compressed, beside the script that draws them

@@ -7,7 +7,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// What a drawing has at most.
+// Limits of a drawing.
 const (
 	maxDrawnHosts    = 48  // else those of a switch are one
 	maxDrawnSwitches = 160 // else those at the ends of the hottest links
@@ -30,7 +30,8 @@ type DrawnNode struct {
 	Y     float64 `json:"y"`
 }
 
-// DrawnEdge is the cables between two nodes. There and Back are what the busiest link carries in either direction.
+// DrawnEdge is the cables between two nodes. There and Back are the load of the busiest
+// link in either direction.
 type DrawnEdge struct {
 	A      int    `json:"a"`
 	B      int    `json:"b"`
@@ -64,7 +65,7 @@ func (l *loads) draw() Drawing {
 	return d.Drawing
 }
 
-// chosen are the switches that are drawn, in their order.
+// chosen returns the switches that are drawn, in their order.
 func (d *drawer) chosen() []topology.Node {
 	ends := func(links []topology.Link) (switches []topology.Node) {
 		for _, link := range links {

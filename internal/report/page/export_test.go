@@ -8,7 +8,7 @@ type Cell struct {
 	Messages, Bytes, Nanosec int64
 }
 
-// Decoded has the cells of a grain, as the script of the page decodes them.
+// Decoded returns the cells of a grain, as the script of the page decodes them.
 func (p *Page) Decoded(g Grain) (cells []Cell) {
 	at := p.blob[g.Data.At : g.Data.At+g.Data.Size]
 	next := func() uint64 {

@@ -2,7 +2,7 @@ package page_test
 
 import "github.com/golaunch/golaunch/internal/report/page/pagetest"
 
-// What tests take from the kit.
+// Names of the kit that tests use.
 var (
 	network     = pagetest.Network
 	newRecorded = pagetest.NewProfile

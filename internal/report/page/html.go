@@ -25,7 +25,7 @@ func Is(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("<!DOCTYPE html>\n"+mark))
 }
 
-// asset is an embedded file.
+// asset returns an embedded file.
 func asset(name string) string {
 	text, err := assets.ReadFile("assets/" + name)
 	if err != nil {
@@ -34,9 +34,10 @@ func asset(name string) string {
 	return string(text)
 }
 
-// HTML is the page in one file that fetches nothing, which its own policy forbids it to. What files said is in it as
-// compressed data: no text of theirs is HTML. Package html/template, of which there is then no need, would have the
-// linker keep all methods of all types in an executable that travels to every node.
+// HTML returns the page in one file that fetches nothing, which its own policy forbids it
+// to. The content of files is in it as compressed data: no text of theirs is HTML.
+// Package html/template, of which there is then no need, would have the linker keep all
+// methods of all types in an executable that travels to every node.
 func (p *Page) HTML() ([]byte, error) {
 	model, err := json.Marshal(p)
 	if err != nil {
@@ -71,7 +72,7 @@ func (p *Page) HTML() ([]byte, error) {
 		Replace(asset("page.html"))), nil
 }
 
-// hash is what a policy says of a script or style that may be.
+// hash returns the word by which a policy allows a script or style.
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

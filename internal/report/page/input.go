@@ -23,7 +23,7 @@ const (
 	maxEvents   = 1 << 22 // of a trace
 )
 
-// Inputs are what the files of a page hold.
+// Inputs holds the content of a page's files.
 type Inputs struct {
 	// Plain leaves collective operations out of what ranks sent. It is set before files are read.
 	Plain bool
@@ -36,27 +36,27 @@ type Inputs struct {
 	counts  map[string]int // files by kind
 }
 
-// kind is a kind of file: Read tells it by members of the document.
-type kind struct {
+// fileKind is a kind of file: Read tells it by members of the document.
+type fileKind struct {
 	name string
 	most int
 	is   func(h *head) bool
 	read func(in *Inputs, file string, data []byte) (about string, err error)
 }
 
-// kinds is the table of files that a page shows.
-func kinds() []kind {
-	return []kind{
-		{"profile", maxProfiles, func(h *head) bool { return h.format == profile.Format }, (*Inputs).readProfile},
-		{"run report", maxReports, func(h *head) bool { return h.has("schema", "job", "phases") }, (*Inputs).readReport},
-		{"trace", maxReports, func(h *head) bool { return h.has("traceEvents", "otherData") }, (*Inputs).readTrace},
-		{"costs of golaunch netsim", maxCosts, func(h *head) bool { return h.has("algorithm", "total") }, (*Inputs).readCosts},
-		{"connections of golaunch xrcsim", maxCosts, func(h *head) bool { return h.format == xrcsim.Format }, (*Inputs).readConnections},
+// kinds returns the table of files that a page shows.
+func kinds() []fileKind {
+	return []fileKind{
+		{name: "profile", most: maxProfiles, is: func(h *head) bool { return h.format == profile.Format }, read: (*Inputs).readProfile},
+		{name: "run report", most: maxReports, is: func(h *head) bool { return h.has("schema", "job", "phases") }, read: (*Inputs).readReport},
+		{name: "trace", most: maxReports, is: func(h *head) bool { return h.has("traceEvents", "otherData") }, read: (*Inputs).readTrace},
+		{name: "costs of golaunch netsim", most: maxCosts, is: func(h *head) bool { return h.has("algorithm", "total") }, read: (*Inputs).readCosts},
+		{name: "connections of golaunch xrcsim", most: maxCosts, is: func(h *head) bool { return h.format == xrcsim.Format }, read: (*Inputs).readConnections},
 	}
 }
 
-// Read reads a file and tells its kind by its content. Name is what the page and errors call it. The error says what is
-// wrong, and where; for a file of no known kind what was expected.
+// Read reads a file and tells its kind by its content. The page and errors call it
+// name. The error names the place; for a file of no known kind it lists the known ones.
 func (in *Inputs) Read(r io.Reader, name string) error {
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
@@ -67,7 +67,7 @@ func (in *Inputs) Read(r io.Reader, name string) error {
 	}
 	h, err := readHead(data)
 	if err != nil {
-		return where(name, data, err)
+		return locate(name, data, err)
 	}
 	for _, k := range kinds() {
 		if !k.is(h) {
@@ -81,7 +81,7 @@ func (in *Inputs) Read(r io.Reader, name string) error {
 		}
 		about, err := k.read(in, shown(name), data)
 		if err != nil {
-			return where(name, data, err)
+			return locate(name, data, err)
 		}
 		in.sources = append(in.sources, Source{shown(name), k.name, about})
 		return nil
@@ -101,7 +101,7 @@ func (in *Inputs) title() string {
 	return and(files)
 }
 
-// head is what tells the kind of a document; of a list its first element does.
+// head tells the kind of a document; of a list its first element does.
 type head struct {
 	format  string
 	members []string
@@ -116,7 +116,7 @@ func (h *head) has(members ...string) bool {
 	return true
 }
 
-// unknown is the error of a document of no known kind.
+// unknown returns the error of a document of no known kind.
 func (h *head) unknown() string {
 	expected := "golaunch report shows profiles (--profile), run reports (--report), traces (--trace), and what golaunch netsim and golaunch xrcsim print with --format json"
 	switch {
@@ -175,8 +175,8 @@ func readHead(data []byte) (*head, error) {
 // inFile is an error that names the file already.
 type inFile struct{ error }
 
-// where adds the file, and the line, to an error.
-func where(name string, data []byte, err error) error {
+// locate adds the file, and the line, to an error.
+func locate(name string, data []byte, err error) error {
 	if named, ok := errors.AsType[inFile](err); ok {
 		return named.error
 	}

@@ -74,7 +74,7 @@ func TestNotesOfProfiles(t *testing.T) {
 	}
 	p := made(t, read(t, "a", text(t, r)), nil)
 	require.Equal(t, []string{
-		"1 rank of 4 without a profile: what they sent is not here",
+		"1 rank of 4 without a profile: their messages are not here",
 		"2 ranks ended without MPI_Finalize: their numbers are those up to their end",
 		"5 calls of collective operations found no room in the tables of their ranks",
 		"3 kB went to other worlds, and are not drawn",
@@ -88,7 +88,7 @@ func TestNotesOfProfiles(t *testing.T) {
 	require.Contains(t, made(t, plain, nil).Levels.Summary, "sent nothing")
 }
 
-// What the run report, the trace and the simulations come to.
+// Tables of the run report, the trace and the simulations.
 func TestTablesOfJobs(t *testing.T) {
 	trace, rep := traced(t, 2, 2)
 	p := made(t, read(t, "job.trace", trace, "job.report", rep, "n", stages, "s", swept, "x", connected), nil)

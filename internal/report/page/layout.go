@@ -13,7 +13,7 @@ const (
 	ringDrawing  = "ring"  // switches on a circle, the hosts around it
 )
 
-// layout has the place of each switch.
+// layout returns the place of each switch.
 func (d *drawer) layout(switches []topology.Node) (place [][2]float64, kind string) {
 	if t, ok := d.graph.Family().(*topology.Torus); ok {
 		d.fold = true
@@ -42,7 +42,7 @@ func (d *drawer) layout(switches []topology.Node) (place [][2]float64, kind stri
 	return place, treeDrawing
 }
 
-// levels are the distances of switches from the hosts; hosts have 0.
+// levels returns the distances of switches from the hosts; hosts have 0.
 func (d *drawer) levels() map[topology.Node]int {
 	level := map[topology.Node]int{}
 	var queue []topology.Node
@@ -67,7 +67,8 @@ func (d *drawer) levels() map[topology.Node]int {
 	return level
 }
 
-// planes has the switches of a torus in planes of its first two dimensions, beside and below each other.
+// planes returns the switches of a torus in planes of its first two dimensions, beside
+// and below each other.
 func planes(t *topology.Torus, switches []topology.Node) (place [][2]float64) {
 	size := func(d int) int {
 		if d < len(t.Dims) {
@@ -102,7 +103,7 @@ func circle(n int, radius float64) (place [][2]float64) {
 	return place
 }
 
-// placeHosts moves the hosts, which are where their leaf switches are.
+// placeHosts moves the hosts away from their leaf switches.
 func (d *drawer) placeHosts() {
 	hosts := d.Nodes[len(d.Nodes):]
 	for i := range d.Nodes {

@@ -9,7 +9,7 @@ type Levels struct {
 	Tables  []Table `json:"tables"`
 }
 
-// Bar is what a run sent, by class.
+// Bar adds up the messages of a run, by class.
 type Bar struct {
 	Run    string   `json:"run"`
 	Metric string   `json:"metric"` // volume, messages or time
@@ -31,7 +31,7 @@ var metrics = []metric{
 	{"time", duration, func(ns int64) string { return seconds(float64(ns) / 1e9) }},
 }
 
-// metricsOf are the metrics that runs have: time only where it was counted.
+// metricsOf returns the metrics that runs have: time only where it was counted.
 func metricsOf(timed bool) []metric {
 	if timed {
 		return metrics
@@ -59,13 +59,13 @@ func (p *Page) levels(totals [][numClasses]total) *Levels {
 	}
 	for i := 1; i < len(totals); i++ {
 		l.Tables = append(l.Tables, p.compareTable(i, totals[0], totals[i]))
-		a, b := between(totals[0]), between(totals[i])
+		a, b := leavingNode(totals[0]), leavingNode(totals[i])
 		l.Summary += fmt.Sprintf(" Between nodes: %s in %s, %s in %s (%s).", bytesText(a), p.Runs[0].Title, bytesText(b), p.Runs[i].Title, change(a, b))
 	}
 	return l
 }
 
-// all is the sum over all classes.
+// all returns the sum over all classes.
 func all(sum [numClasses]total) (t total) {
 	for _, c := range sum {
 		t.pairs += c.pairs
@@ -74,8 +74,8 @@ func all(sum [numClasses]total) (t total) {
 	return t
 }
 
-// between is the volume that left its node.
-func between(sum [numClasses]total) int64 {
+// leavingNode returns the volume that left its node.
+func leavingNode(sum [numClasses]total) int64 {
 	return all(sum).amount[volume] - sum[withinNode].amount[volume]
 }
 
@@ -99,7 +99,7 @@ func (p *Page) levelSentence(r *Run, sum [numClasses]total) string {
 		bytesText(t.amount[volume]), plural(t.amount[messages], "message"), and(parts))
 }
 
-// levelTable has a row for each distance.
+// levelTable returns a row for each distance.
 func (p *Page) levelTable(r *Run, sum [numClasses]total) Table {
 	names := []string{"distance", "pairs of ranks"}
 	for _, m := range metricsOf(r.Timed) {
@@ -121,7 +121,7 @@ func (p *Page) levelTable(r *Run, sum [numClasses]total) Table {
 	return t
 }
 
-// compareTable has the change from the first run to run i.
+// compareTable returns the change from the first run to run i.
 func (p *Page) compareTable(i int, a, b [numClasses]total) Table {
 	first, other := &p.Runs[0], &p.Runs[i]
 	both := metricsOf(first.Timed && other.Timed)

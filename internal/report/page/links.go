@@ -9,13 +9,14 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// maxHot is how many links a table has, and hotMarks how many of them the drawing numbers.
+// maxHot bounds the links of a table, and hotMarks those of them that the drawing
+// numbers.
 const (
 	maxHot   = 25
 	hotMarks = 10
 )
 
-// Links is what a run puts on the links of its network.
+// Links holds the load of a network's links in a run.
 type Links struct {
 	Run     string  `json:"run"`
 	Summary string  `json:"summary"`
@@ -23,7 +24,7 @@ type Links struct {
 	Drawing Drawing `json:"drawing"`
 }
 
-// loads are what messages put on links, and the links that carry something, the one with most first.
+// loads are the loads of links, and the links that carry something, the busiest first.
 type loads struct {
 	graph *topology.Graph
 	on    func(topology.Link) int64
@@ -81,7 +82,7 @@ func (l *loads) name(link topology.Link, to bool) string {
 	return kind + shown(l.graph.Name(end.Node))
 }
 
-// table has the links that carry most.
+// table returns the links that carry most.
 func (l *loads) table(title string) Table {
 	t := Table{Caption: "The links that carry most, " + title, Columns: columns(3, "link", "from", "to", "volume", "share of all", "busy for")}
 	for i, link := range l.used[:min(maxHot, len(l.used))] {

@@ -12,7 +12,7 @@ import (
 // maxText is the most characters of a text that comes from a file.
 const maxText = 200
 
-// shown is a text of a file, of no more than maxText characters.
+// shown returns a text of a file, of no more than maxText characters.
 func shown(text string) string {
 	if utf8.RuneCountInString(text) <= maxText {
 		return text
@@ -20,7 +20,7 @@ func shown(text string) string {
 	return string([]rune(text)[:maxText-1]) + "…"
 }
 
-// count is a number with its thousands set apart.
+// count returns a number with its thousands set apart.
 func count(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -29,7 +29,7 @@ func count(n int64) string {
 	return s
 }
 
-// plural is a number and a word, in its plural with an s.
+// plural returns a number and a word, in its plural with an s.
 func plural(n int64, word string) string {
 	switch {
 	case n == 1:
@@ -41,7 +41,7 @@ func plural(n int64, word string) string {
 	return count(n) + " " + word
 }
 
-// prefixed is a number with three digits and a decimal prefix.
+// prefixed returns a number with three digits and a decimal prefix.
 func prefixed(x float64, unit string) string {
 	for _, p := range []struct {
 		size   float64
@@ -54,7 +54,8 @@ func prefixed(x float64, unit string) string {
 	return three(x) + " " + unit
 }
 
-// three is a number below a thousand with three digits, without zeros behind a whole number.
+// three returns a number below a thousand with three digits, without zeros behind a
+// whole number.
 func three(x float64) string {
 	digits := 2
 	switch a := math.Abs(x); {
@@ -72,7 +73,7 @@ func three(x float64) string {
 
 func bytesText(n int64) string { return prefixed(float64(n), "B") }
 
-// seconds is a length of time, for people.
+// seconds returns a length of time, for people.
 func seconds(s float64) string {
 	switch a := math.Abs(s); {
 	case a == 0:
@@ -99,7 +100,7 @@ func share(part, whole int64) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(whole))
 }
 
-// change is how much b differs from a.
+// change words the difference of b from a.
 func change(a, b int64) string {
 	switch {
 	case a == b:
@@ -112,7 +113,7 @@ func change(a, b int64) string {
 	return fmt.Sprintf("%+.1f %%", 100*(float64(b)-float64(a))/float64(a))
 }
 
-// and is a list in a sentence.
+// and returns a list in a sentence.
 func and(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

@@ -13,7 +13,7 @@ type Page struct {
 	Times    []Timeline  `json:"times"`
 	Charts   []LineChart `json:"charts"`
 
-	blob []byte // what Part names
+	blob []byte // content of the file that Part names
 }
 
 // Source is a file of the page.
@@ -43,7 +43,7 @@ type Column struct {
 	Number bool   `json:"number"` // aligned right
 }
 
-// columns are those of a table whose first columns, so many, are words.
+// columns returns those of a table whose first columns, so many, are words.
 func columns(words int, names ...string) []Column {
 	all := make([]Column, len(names))
 	for i, name := range names {
@@ -85,7 +85,7 @@ func Make(in *Inputs, net *Network) (*Page, error) {
 	return p, nil
 }
 
-// named is what a file holds.
+// named is the content of a file, with its name.
 type named[T any] struct {
 	file string
 	of   T

@@ -31,8 +31,8 @@ func TestLevels(t *testing.T) {
 	require.Equal(t, []string{"node", "h1", "h3"}, []string{p.Classes[0].Key, p.Classes[1].Key, p.Classes[2].Key})
 	require.Equal(t, []string{"s0", "s1"}, p.Runs[0].Switches)
 	require.Equal(t, []int32{0, 0, 1, 1}, p.Runs[0].SwitchOf)
-	require.Equal(t, []page.Cell{{0, 0, 0, 3, 1008, 0}, {0, 1, 1, 3, 2000, 0}, {0, 3, 2, 4, 4000, 0}, {3, 0, 2, 5, 992, 0}}, p.Decoded(p.Runs[0].Grains[1]))
-	require.Equal(t, []page.Cell{{0, 0, 0, 3, 1008, 0}, {0, 0, 1, 3, 2000, 0}, {0, 1, 2, 4, 4000, 0}, {1, 0, 2, 5, 992, 0}}, p.Decoded(p.Runs[0].Grains[2]))
+	require.Equal(t, []page.Cell{{Messages: 3, Bytes: 1008}, {To: 1, Class: 1, Messages: 3, Bytes: 2000}, {To: 3, Class: 2, Messages: 4, Bytes: 4000}, {From: 3, Class: 2, Messages: 5, Bytes: 992}}, p.Decoded(p.Runs[0].Grains[1]))
+	require.Equal(t, []page.Cell{{Messages: 3, Bytes: 1008}, {Class: 1, Messages: 3, Bytes: 2000}, {To: 1, Class: 2, Messages: 4, Bytes: 4000}, {From: 1, Class: 2, Messages: 5, Bytes: 992}}, p.Decoded(p.Runs[0].Grains[2]))
 
 	require.Equal(t, "a.profile: 6.99 kB went over 9 links of fattree:2,2/1,1/1,1, by routes of d-mod-k. Most, 6 kB (85.8 %), went over the link from host h0 to switch s0.", p.Links[0].Summary)
 	require.Equal(t, []string{"2", "switch s1", "host h3", "4 kB", "57.2 %", "rate unknown"}, p.Links[0].Table.Rows[1])
@@ -67,7 +67,7 @@ func TestLevelsWithoutNetwork(t *testing.T) {
 	require.Contains(t, p.Levels.Summary, "75.0 % between nodes, hops unknown")
 }
 
-// Two runs of one program: what moved from far to near is told.
+// Two runs of one program: the page tells the messages that moved from far to near.
 func TestTwoRuns(t *testing.T) {
 	net := network(t, "fattree:4,4,4/1,2,2/1,2,2")
 	in := read(t, "random.profile", text(t, stencil(t, "cart:8x8x4:periodic:26:64/8/1", 4, shuffled(256))), "mapped.profile", text(t, stencil(t, "cart:8x8x4:periodic:26:64/8/1", 4, nil)))
@@ -89,7 +89,7 @@ func names(t page.Table) (list []string) {
 	return list
 }
 
-// Cells, levels and links are what plain sums over all pairs say, on any network.
+// Cells, levels and links equal plain sums over all pairs, on any network.
 func TestSums(t *testing.T) {
 	words := []string{"fattree:3,4/1,2/1,1", "torus:3x4", "dragonfly:p=1,a=4,h=1,g=3", "mesh:2x3x2"}
 	rapid.Check(t, func(t *rapid.T) {

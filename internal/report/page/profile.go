@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/internal/profile"
 )
 
-// maxCalls is how many rows the table of collective operations has.
+// maxCalls bounds the rows of the table of collective operations.
 const maxCalls = 100
 
 // readProfile reads the file of --profile.
@@ -71,11 +71,11 @@ func shownAll(names []string) []string {
 	return all
 }
 
-// notesOf says what a world's numbers lack.
+// notesOf lists the gaps in a world's numbers.
 func notesOf(v *profile.World) []string {
 	var notes []string
 	if n := len(v.Missing); n > 0 {
-		notes = append(notes, fmt.Sprintf("%s of %d without a profile: what they sent is not here", plural(int64(n), "rank"), v.Size))
+		notes = append(notes, fmt.Sprintf("%s of %d without a profile: their messages are not here", plural(int64(n), "rank"), v.Size))
 	}
 	if n := len(v.Unfinished); n > 0 {
 		notes = append(notes, fmt.Sprintf("%s ended without MPI_Finalize: their numbers are those up to their end", plural(int64(n), "rank")))
@@ -93,7 +93,7 @@ func notesOf(v *profile.World) []string {
 	return notes
 }
 
-// calls is the table of collective operations, nil if there were none.
+// calls returns the table of collective operations, nil if there were none.
 func calls(title string, v *profile.World, timed bool) *Table {
 	if len(v.Collectives) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/internal/report"
 )
 
-// Startup is what a run report tells of a job: its phases first.
+// Startup is the account of a job by its run report: its phases first.
 type Startup struct {
 	File     string  `json:"file"`
 	Summary  string  `json:"summary"`
@@ -29,7 +29,7 @@ type Phase struct {
 	Text  string  `json:"text"`
 }
 
-// maxFailures is how many failures a page tells.
+// maxFailures bounds the failures on a page.
 const maxFailures = 50
 
 // startup tells of a run report.
@@ -38,7 +38,7 @@ func startup(file string, r *report.Report) Startup {
 	at := 0.0
 	for _, p := range r.Phases {
 		end := max(at, p.End.Sub(r.Begin).Seconds())
-		s.Phases = append(s.Phases, Phase{shown(p.Name), at, end, seconds(end - at)})
+		s.Phases = append(s.Phases, Phase{Name: shown(p.Name), Begin: at, End: end, Text: seconds(end - at)})
 		s.Table.Rows = append(s.Table.Rows, []string{shown(p.Name), seconds(at), seconds(end - at), seconds(end)})
 		at = end
 	}
@@ -55,7 +55,8 @@ func startup(file string, r *report.Report) Startup {
 	return s
 }
 
-// agents tells how long each phase took the agents, each by its own clock. The begin of the first is not in a report.
+// agents tabulates the time of each phase at the agents, each by its own clock. The
+// begin of the first is not in a report.
 func agents(file string, nodes []report.NodeJSON) Table {
 	t := Table{Caption: "Phases of the agents, " + file, Columns: columns(1, "phase", "agents", "median", "longest", "on")}
 	t.Columns[4].Number = false
@@ -83,7 +84,7 @@ func agents(file string, nodes []report.NodeJSON) Table {
 	return t
 }
 
-// facts are what else is told of a job.
+// facts tabulates other properties of a job.
 func facts(file string, r *report.Report) Table {
 	t := Table{Caption: "The job, " + file, Columns: columns(2, "what", "value")}
 	row := func(what, value string) { t.Rows = append(t.Rows, []string{what, value}) }
@@ -116,7 +117,7 @@ func facts(file string, r *report.Report) Table {
 	return t
 }
 
-// failures are those of a job, the cause first.
+// failures returns those of a job, the cause first.
 func failures(file string, list []report.Failure) *Table {
 	if len(list) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/golaunch/golaunch/internal/report"
 )
 
-// maxSpans is how many spans of a trace a page has: the longest.
+// maxSpans bounds the spans of a trace on a page: the longest are kept.
 const maxSpans = 40_000
 
 // Timeline is the spans of a trace.
@@ -60,7 +60,7 @@ func kindOfRow(name string) string {
 	return processRows
 }
 
-// kindOfSpan is what spans with one meaning have in common.
+// kindOfSpan names the common kind of spans with one meaning.
 func kindOfSpan(row, name string) string {
 	switch {
 	case row == rankRows:
@@ -130,7 +130,7 @@ func (b *spanBuilder) titles(events []report.TraceSpan) {
 	}
 }
 
-// node is the index of a node of the file.
+// node returns the index of a node of the file.
 func (b *spanBuilder) node(pid int) int {
 	i, ok := b.nodes[pid]
 	if !ok {
@@ -141,7 +141,7 @@ func (b *spanBuilder) node(pid int) int {
 	return i
 }
 
-// row is the index of a row of the file.
+// row returns the index of a row of the file.
 func (b *spanBuilder) row(pid, tid int) int {
 	i, ok := b.rows[[2]int{pid, tid}]
 	if !ok {
@@ -159,12 +159,12 @@ func (b *spanBuilder) add(e report.TraceSpan) {
 		b.names[e.Name] = name
 		b.Names = append(b.Names, shown(e.Name))
 	}
-	s := span{b.row(e.Node, e.Row), name, int64(math.Round(e.At)), int64(math.Round(e.At + e.For))}
+	s := span{row: b.row(e.Node, e.Row), name: name, begin: int64(math.Round(e.At)), end: int64(math.Round(e.At + e.For))}
 	b.Length = max(b.Length, float64(s.end))
 	b.spans = append(b.spans, s)
 }
 
-// tell makes the summary and the table: what there was of each kind.
+// tell makes the summary and the table of the spans of each kind.
 func (b *spanBuilder) tell() {
 	type group struct {
 		kind, name string
@@ -189,7 +189,7 @@ func (b *spanBuilder) tell() {
 		}
 	}
 	slices.SortStableFunc(order, func(x, y *group) int { return cmp.Compare(x.first, y.first) })
-	b.Table = Table{Caption: "What took how long, " + b.File, Columns: columns(2, "span", "row", "how many", "first begins at", "median", "longest", "of")}
+	b.Table = Table{Caption: "Times of spans, " + b.File, Columns: columns(2, "span", "row", "how many", "first begins at", "median", "longest", "of")}
 	b.Table.Columns[6].Number = false
 	for _, g := range order {
 		slices.Sort(g.lengths)
@@ -202,7 +202,7 @@ func (b *spanBuilder) tell() {
 
 func micros(n int64) string { return seconds(float64(n) / 1e6) }
 
-// encoded are the spans, which are sorted by row and begin.
+// encoded returns the spans, which are sorted by row and begin.
 func (b *spanBuilder) encoded() []byte {
 	of := make([]uint64, len(b.Rows))
 	for _, s := range b.spans {

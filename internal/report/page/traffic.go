@@ -11,15 +11,15 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// What cells take at most, so that a page stays small: more of them are added up, two by two senders and receivers, until
-// they fit.
+// Bounds of cells, so that a page stays small: more of them are added up, two by two
+// senders and receivers, until they fit.
 const (
 	maxData  = 600_000 // bytes of a Grain, compressed
 	maxFine  = 1 << 21 // pairs of ranks that are looked at one by one
 	maxDense = 1 << 10 // senders of more pairs
 )
 
-// world is what a profile tells of the ranks of one world.
+// world is a profile of one world's ranks.
 type world struct {
 	title  string
 	about  string   // command, ranks, nodes
@@ -49,7 +49,7 @@ type Run struct {
 	Tables   []Table  `json:"tables"`
 }
 
-// Grain is what a run sent, by process, node or switch.
+// Grain adds up the messages of a run, by process, node or switch.
 type Grain struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"` // processes, nodes or switches
@@ -58,7 +58,7 @@ type Grain struct {
 	Data  Part   `json:"data"` // as encode writes it
 }
 
-// total is what went a distance.
+// total adds up the messages of a distance.
 type total struct {
 	pairs int64 // of ranks
 	amount
@@ -117,7 +117,7 @@ func (p *Page) traffic(worlds []*world, net *Network) error {
 	return nil
 }
 
-// some are a few of many names.
+// some returns a few of many names.
 func some(names []string) string {
 	const few = 5
 	if len(names) > few+1 {
@@ -166,8 +166,8 @@ func (p *Page) grains(r *Run, w *world, d *distances) (sum [numClasses]total, by
 		}
 		sum[class].pairs++
 		sum[class].add(a)
-		processes.add(cell{pair[0] / int32(per), pair[1] / int32(per), class, a})
-		nodes.add(cell{x, y, class, a})
+		processes.add(cell{from: pair[0] / int32(per), to: pair[1] / int32(per), class: class, amount: a})
+		nodes.add(cell{from: x, to: y, class: class, amount: a})
 	}
 	byNode = nodes.sorted()
 	r.Grains = []Grain{p.grain("process", len(w.nodeOf), per, processes.sorted()), p.grain("node", len(w.hosts), 1, byNode)}
@@ -191,13 +191,13 @@ func (p *Page) grain(name string, n, per int, cells []cell) Grain {
 		}
 		data := encode(kept, (n+per-1)/per)
 		if compressed(data) <= maxData || per >= n {
-			return Grain{name, n, per, len(cells), p.keep(data)}
+			return Grain{Name: name, Count: n, Per: per, Cells: len(cells), Data: p.keep(data)}
 		}
 		cells, per = halved(cells), 2*per
 	}
 }
 
-// compressed is the size of data in the page, before it becomes letters.
+// compressed returns the size of data in the page, before it becomes letters.
 func compressed(data []byte) int {
 	var out bytes.Buffer
 	w, _ := flate.NewWriter(&out, flate.DefaultCompression) // a level that there is

@@ -10,7 +10,8 @@ import (
 	"github.com/golaunch/golaunch/xrcsim"
 )
 
-// connections is what golaunch xrcsim prints (docs/xrcsim-v1.schema.json), as far as it is drawn.
+// connections is the output of golaunch xrcsim (docs/xrcsim-v1.schema.json), as far as
+// it is drawn.
 type connections struct {
 	Version int `json:"version"`
 	Series  []struct {
@@ -38,7 +39,7 @@ type spread struct {
 	Maximum float64 `json:"maximum"`
 }
 
-func (s spread) wrong() bool {
+func (s spread) isInvalid() bool {
 	for _, x := range []float64{s.Average, s.Minimum, s.Maximum} {
 		if !(x >= 0) || math.IsInf(x, 0) {
 			return true
@@ -62,7 +63,7 @@ func (in *Inputs) readConnections(file string, data []byte) (string, error) {
 			return "", fmt.Errorf("more than %d points", maxPoints)
 		}
 		for _, p := range s.Points {
-			if p.Ranks < 0 || p.Nodes < 0 || p.Peers.wrong() || p.QueuePairs.wrong() || p.HCA.wrong() || p.Bytes.wrong() {
+			if p.Ranks < 0 || p.Nodes < 0 || p.Peers.isInvalid() || p.QueuePairs.isInvalid() || p.HCA.isInvalid() || p.Bytes.isInvalid() {
 				return "", errors.New("a number of a point is negative")
 			}
 		}
@@ -71,19 +72,19 @@ func (in *Inputs) readConnections(file string, data []byte) (string, error) {
 	return fmt.Sprintf("%s, %s", plural(int64(len(c.Series)), "line"), plural(int64(points), "point")), nil
 }
 
-// connectionQuantities are what is drawn by number of ranks.
+// connectionQuantities are drawn by number of ranks.
 var connectionQuantities = []struct {
 	title, y string
 	of       func(*connectionPoint) spread
 	text     func(float64) string
 }{
-	{"Queue pairs of a process", "queue pairs of a process, average", func(p *connectionPoint) spread { return p.QueuePairs }, average},
-	{"Queue pairs of a node", "queue pairs of a node, average", func(p *connectionPoint) spread { return p.HCA }, average},
-	{"Memory of a process", "bytes of a process, average", func(p *connectionPoint) spread { return p.Bytes },
-		func(x float64) string { return prefixed(x, "B") }},
+	{title: "Queue pairs of a process", y: "queue pairs of a process, average", of: func(p *connectionPoint) spread { return p.QueuePairs }, text: average},
+	{title: "Queue pairs of a node", y: "queue pairs of a node, average", of: func(p *connectionPoint) spread { return p.HCA }, text: average},
+	{title: "Memory of a process", y: "bytes of a process, average", of: func(p *connectionPoint) spread { return p.Bytes },
+		text: func(x float64) string { return prefixed(x, "B") }},
 }
 
-// average is an average of numbers of things.
+// average returns an average of numbers of things.
 func average(x float64) string {
 	if x >= 1000 {
 		return count(int64(min(math.Round(x), math.MaxInt64/2)))
@@ -91,7 +92,7 @@ func average(x float64) string {
 	return three(x)
 }
 
-// charts are a chart for each quantity.
+// charts returns a chart for each quantity.
 func (c *connections) charts(file string) (charts []LineChart) {
 	for _, q := range connectionQuantities {
 		chart := LineChart{Title: q.title, X: "ranks", Y: q.y, LogX: true, LogY: true, Series: []Series{},

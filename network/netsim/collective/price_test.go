@@ -241,7 +241,7 @@ func TestPriceNamesWhatIsMissing(t *testing.T) {
 	require.EqualError(t, err, "allgather/ring: 9 ranks on a network that has 8")
 }
 
-// morton is the order of a torus' indices in which plain recursive doubling,
+// morton returns the order of a torus' indices in which plain recursive doubling,
 // distance doubling, talks as the torus order does, and needs no stage that
 // restores the order: rank i is on index morton[i]. It is the bit-reversed Morton
 // order [Sack 3.4.5] if sizes are powers of two.

@@ -25,7 +25,7 @@ type TB interface {
 	Helper()
 }
 
-// Network is the network of a word.
+// Network returns the network of a word.
 func Network(t TB, word string) *page.Network {
 	t.Helper()
 	g, err := spec.Parse(word)
@@ -71,7 +71,7 @@ type World struct {
 
 var began = time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 
-// NewProfile is a profile of so many ranks, in blocks on nodes h0, h1, ...
+// NewProfile returns a profile of so many ranks, in blocks on nodes h0, h1, ...
 func NewProfile(ranks, perNode int) *Profile {
 	w := World{Size: ranks, MPI: "MPICH 4.0.2", Missing: []int{}, Unfinished: []int{}, Sent: [][]int64{}, Outside: [][]int64{}, Communicators: []any{}, Collectives: []any{}}
 	for first := 0; first < ranks; first += perNode {
@@ -82,8 +82,9 @@ func NewProfile(ranks, perNode int) *Profile {
 		Quantity: "volume", From: "start", Worlds: []World{w}}
 }
 
-// Stencil has the ranks of a grid send their neighbors, by the weights of its graph, in messages of 64 KB, a hundred
-// steps. Place is the rank of each point of the grid; nil where they are the same.
+// Stencil returns the ranks of a grid send their neighbors, by the weights of its
+// graph, in messages of 64 KB, a hundred steps. Place is the rank of each point of the
+// grid; nil where they are the same.
 func Stencil(t TB, word string, perNode int, place []int) *Profile {
 	t.Helper()
 	g, err := commgraph.Parse(word)
@@ -116,7 +117,7 @@ func Stencil(t TB, word string, perNode int, place []int) *Profile {
 	return r
 }
 
-// Shuffled is a random place for each of n points.
+// Shuffled returns a random place for each of n points.
 func Shuffled(n int) []int { return rand.New(rand.NewPCG(1, 2)).Perm(n) }
 
 // Random has all ranks send all others something, each a different amount, and time.
@@ -133,7 +134,7 @@ func Random(ranks, perNode int) *Profile {
 	return r
 }
 
-// Traced is the trace of a job on so many nodes, and its report.
+// Traced returns the trace of a job on so many nodes, and its report.
 func Traced(t TB, nodes, perNode int) (trace, rep string) {
 	t.Helper()
 	begin := began
@@ -176,7 +177,7 @@ func Traced(t TB, nodes, perNode int) (trace, rep string) {
 	return b.String(), string(text)
 }
 
-// Text is a value as JSON.
+// Text returns a value as JSON.
 func Text(t TB, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
@@ -194,7 +195,7 @@ func Read(t TB, files ...string) *page.Inputs {
 	return in
 }
 
-// Make is the page of inputs.
+// Make returns the page of inputs.
 func Make(t TB, in *page.Inputs, net *page.Network) *page.Page {
 	t.Helper()
 	p, err := page.Make(in, net)
@@ -202,7 +203,7 @@ func Make(t TB, in *page.Inputs, net *page.Network) *page.Page {
 	return p
 }
 
-// HTML is a page's text.
+// HTML returns a page's text.
 func HTML(t TB, p *page.Page) []byte {
 	t.Helper()
 	text, err := p.HTML()
@@ -210,21 +211,21 @@ func HTML(t TB, p *page.Page) []byte {
 	return text
 }
 
-// Swept is what golaunch netsim sweep prints.
+// Swept is output of golaunch netsim sweep.
 const Swept = `[
 {"algorithm":"recursive-doubling","ranks":64,"size_bytes":1024,"network":"torus:4x4x4","routes":"dimension order","order":"as given","startup_seconds":1e-06,"barrier":false,"stage_count":6,"total":{"messages":384,"bytes":393216,"messages_on_busiest_link":4,"bytes_on_busiest_link":4096,"model_seconds":8.1e-06,"simulated_end_seconds":7.4e-06}},
 {"algorithm":"recursive-doubling","ranks":64,"size_bytes":65536,"network":"torus:4x4x4","routes":"dimension order","order":"as given","startup_seconds":1e-06,"barrier":false,"stage_count":6,"total":{"messages":384,"bytes":25165824,"messages_on_busiest_link":4,"bytes_on_busiest_link":262144,"model_seconds":0.000153,"simulated_end_seconds":0.000149}},
 {"algorithm":"recursive-doubling","ranks":64,"size_bytes":1048576,"network":"torus:4x4x4","routes":"dimension order","order":"as given","startup_seconds":1e-06,"barrier":false,"stage_count":6,"total":{"messages":384,"bytes":402653184,"messages_on_busiest_link":4,"bytes_on_busiest_link":4194304,"model_seconds":0.00236}}
 ]`
 
-// Stages is what golaunch netsim run prints.
+// Stages is output of golaunch netsim run.
 const Stages = `{"algorithm":"binomial","ranks":8,"size_bytes":65536,"network":"torus:2x2x2","routes":"dimension order","order":"as given","startup_seconds":1e-06,"barrier":false,"stage_count":3,
 "stages":[{"messages":1,"bytes":65536,"messages_on_busiest_link":1,"bytes_on_busiest_link":65536,"model_seconds":1.7e-05,"simulated_end_seconds":1.7e-05},
 {"messages":2,"bytes":131072,"messages_on_busiest_link":1,"bytes_on_busiest_link":65536,"model_seconds":1.7e-05,"simulated_end_seconds":3.4e-05},
 {"messages":4,"bytes":262144,"messages_on_busiest_link":2,"bytes_on_busiest_link":131072,"model_seconds":3.3e-05,"simulated_end_seconds":6.6e-05}],
 "total":{"messages":7,"bytes":458752,"messages_on_busiest_link":2,"bytes_on_busiest_link":131072,"model_seconds":6.7e-05,"simulated_end_seconds":6.6e-05}}`
 
-// Connected is what golaunch xrcsim prints.
+// Connected is output of golaunch xrcsim.
 const Connected = `{"format":"golaunch-xrcsim","version":1,"parameters":{"inside_node":"shared-memory","connect":"on-demand","queue_pair_bytes":65536,"receive_only_bytes":4096,"buffers":512,"buffer_bytes":8192,"dc_initiators":8},
 "series":[{"transport":"rc","workload":"alltoall","ppn":8,"points":[
 {"transport":"rc","workload":"alltoall","nodes":8,"ppn":8,"ranks":64,"peers":{"average":56,"minimum":56,"maximum":56},"queue_pairs":{"average":56,"minimum":56,"maximum":56},"receive_only_per_node":{"average":0,"minimum":0,"maximum":0},"hca_queue_pairs":{"average":456,"minimum":456,"maximum":456},"queue_pair_bytes_per_process":{"average":3670016,"minimum":3670016,"maximum":3670016},"bytes_per_process":{"average":7864320,"minimum":7864320,"maximum":7864320}},
