@@ -4,7 +4,7 @@
 // a yamuxlink). linktest holds the one conformance suite all of them pass and
 // the decorator that injects faults.
 //
-// A link knows nothing of what its frames mean; package tree does.
+// A link knows nothing of its frames' meaning; package tree does.
 package link
 
 import (
@@ -32,7 +32,7 @@ const (
 	MaxFrame        = 1<<20 + 64
 )
 
-// MaxFrameOf is the bound on a frame of stream s.
+// MaxFrameOf returns the bound on a frame of stream s.
 func MaxFrameOf(s Stream) int {
 	if s == Control {
 		return MaxControlFrame
@@ -40,9 +40,9 @@ func MaxFrameOf(s Stream) int {
 	return MaxFrame
 }
 
-// ErrLost is what Recv and Send return, wrapped with the cause, when the link
-// ended without the peer's END: a failure of the peer or of the network
-// between. ErrClosed is returned after this side's own Close.
+// Recv and Send return ErrLost, wrapped with the cause, when the link ended without the
+// peer's END: a failure of the peer or of the network between. ErrClosed is returned
+// after this side's own Close.
 var (
 	ErrLost   = errors.New("link lost")
 	ErrClosed = errors.New("link closed")

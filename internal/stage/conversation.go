@@ -29,7 +29,7 @@ type conversation struct {
 
 	pipe  bootstrap.Pipe
 	lines *lineReader
-	sent  chan error // how sending the executable ended; nil before it begins
+	sent  chan error // result of sending the executable; nil before it begins
 }
 
 // run starts the script and leads the conversation to its end. It returns a
@@ -65,7 +65,7 @@ func (c *conversation) run(ctx context.Context, p bootstrap.Piper) (bootstrap.Pi
 	over := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() { // ends every wait below
 		defer close(over)
-		sweep(pipe, magic, c.options.AgentPath) // who runs there may be stopped, and would stay
+		sweep(pipe, magic, c.options.AgentPath) // processes there may be stopped, and would stay
 		pipe.Close()
 	})
 	err = c.lead()
@@ -286,7 +286,7 @@ func (c *conversation) explain(err, ended error) error {
 		return stageError(c.host, fmt.Errorf("%s there ended before it said a word%s", c.options.AgentPath, said), said != "",
 			"is it golaunch, or nla, of this build (--agent-path)?")
 	case !c.lines.begun:
-		// What says why it ended will do so again.
+		// A shell that says why it ended will end so again.
 		return stageError(c.host, fmt.Errorf("the login shell ended before it ran /bin/sh%s", said), said != "",
 			"can the account run commands there? its shell may be nologin, or its start-up files call exit")
 	case errors.Is(err, io.EOF):

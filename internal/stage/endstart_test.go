@@ -35,7 +35,7 @@ func TestEndStart(t *testing.T) {
 	}
 }
 
-// What a job has left of its files goes, and nothing else.
+// Files that a job has left go, and nothing else.
 func TestRemoveScratch(t *testing.T) {
 	place := t.TempDir()
 	t.Setenv("XDG_RUNTIME_DIR", place)

@@ -119,10 +119,10 @@ func TestDamageIsSeen(t *testing.T) {
 		sum           []byte
 		says          string
 	}{
-		{"another byte", "c0ntent", whole[:], "damaged on the way"},
-		{"cut short", "conten", whole[:], "1 of its 7 bytes are missing"},
-		{"too long", "contents", whole[:], "more bytes arrived"},
-		{"no sum", "content", nil, "damaged on the way"},
+		{name: "another byte", content: "c0ntent", sum: whole[:], says: "damaged on the way"},
+		{name: "cut short", content: "conten", sum: whole[:], says: "1 of its 7 bytes are missing"},
+		{name: "too long", content: "contents", sum: whole[:], says: "more bytes arrived"},
+		{name: "no sum", content: "content", says: "damaged on the way"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			in, err := stage.NewIncoming([]string{scratch(t)}, files)

@@ -89,13 +89,13 @@ type host struct {
 	*shellPiper
 	dir       string // holds the other two
 	run, home string
-	inside    string // what dir is called on the host itself
+	inside    string // path of dir on the host itself
 }
 
 func newHost(t testing.TB) *host {
 	t.Helper()
 	dir := t.TempDir()
-	h := &host{&shellPiper{Piper: &fork.Piper{KillAfter: time.Second}}, dir, dir + "/run", dir + "/home", dir}
+	h := &host{shellPiper: &shellPiper{Piper: &fork.Piper{KillAfter: time.Second}}, dir: dir, run: dir + "/run", home: dir + "/home", inside: dir}
 	require.NoError(t, os.MkdirAll(h.run, 0o700))
 	require.NoError(t, os.MkdirAll(h.home, 0o700))
 	h.env = []string{"XDG_RUNTIME_DIR=" + h.run, "HOME=" + h.home}
@@ -191,7 +191,7 @@ type oneByte struct{ r io.Reader }
 
 func (o oneByte) Read(p []byte) (int, error) { return o.r.Read(p[:1]) }
 
-// list is what there is below dir, by relative name.
+// list returns the names below dir, relative to it.
 func list(t testing.TB, dir string) []string {
 	t.Helper()
 	out := []string{}

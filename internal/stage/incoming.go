@@ -32,7 +32,7 @@ func ScratchDirs(job string) []string {
 	return dirs
 }
 
-// scratchPlaces are the directories in which agents and files are staged.
+// scratchPlaces returns the directories in which agents and files are staged.
 func scratchPlaces() (places []string) {
 	home := os.Getenv("HOME")
 	if home != "" {
@@ -92,7 +92,7 @@ func (e *NoDirError) Error() string {
 	return fmt.Sprintf("no directory takes %s: %s (%s)", sizeText(e.Size), strings.Join(e.Skipped, "; "), hint)
 }
 
-// sizeText is a number of bytes as people read it.
+// sizeText returns a number of bytes as people read it.
 func sizeText(n int64) string {
 	switch {
 	case n < 1<<20:
@@ -190,7 +190,7 @@ func occupy(dir string, files []File) (err error) {
 			unix.RemoveRootCache(place)
 		}
 	}()
-	if err := os.Chmod(dir, 0o700); err != nil { // whatever the umask
+	if err := os.Chmod(dir, 0o700); err != nil { // for any umask
 		return reason(err)
 	}
 	for _, f := range files {
@@ -256,7 +256,7 @@ func reserve(path string, f File) error {
 	if f.Exec {
 		mode = 0o700
 	}
-	if err := w.Chmod(mode); err != nil { // whatever the umask
+	if err := w.Chmod(mode); err != nil { // for any umask
 		return err
 	}
 	if f.Exec && unix.Executable(path) != nil {
@@ -287,7 +287,7 @@ func reason(err error) error {
 	return err
 }
 
-// Dir is where the files are.
+// Dir returns the directory of the files.
 func (in *Incoming) Dir() string { return in.dir }
 
 // Write takes the next bytes of the file that arrives.

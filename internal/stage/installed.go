@@ -74,15 +74,15 @@ func safe(path string, owners ...int) bool {
 	return false
 }
 
-// stamp is what is compared: "SIZE MTIME".
+// stamp returns the text that is compared: "SIZE MTIME".
 func (i Installed) stamp() string { return fmt.Sprint(i.Size, " ", i.MTime) }
 
 // InstalledWord is the first word of an agent that a login shell ran because
 // the file is its account's own. The next word is for Accept.
 const InstalledWord = "--installed"
 
-// StartWord is an option of an agent, whose next word is the magic of its start: it
-// is for who looks at command lines.
+// StartWord is an option of an agent, whose next word is the magic of its start: it is
+// for readers of command lines.
 const StartWord = "--start"
 
 // EmptyWord is an option of an agent that --unlink has remove its file and directory: the
@@ -93,11 +93,10 @@ const EmptyWord = "--empty"
 // until RestoreEnviron.
 const processors = "GOLAUNCH_GOMAXPROCS"
 
-// frugal has a shell of any kind prepare what is too late once it has become the
-// agent, which keeps its timer slack (see unix.CoarseTimers) and its environment:
-// an agent that begins on all processors stops all that it does to go back to one,
-// and gives up memory that it has just set up. $shell is what csh, which has no
-// export, is known by.
+// frugal has a shell of any kind prepare what is too late once it has become the agent,
+// which keeps its timer slack (see unix.CoarseTimers) and its environment: an agent
+// that begins on all processors stops all that it does to go back to one, and gives up
+// memory that it has just set up. Csh, which has no export, is known by $shell.
 var frugal = fmt.Sprintf(`test "$shell" || export %[3]s="$GOMAXPROCS" GOMAXPROCS=1; test -w %[1]s && echo %[2]d >> %[1]s; `,
 	"/proc/self/timerslack_ns", unix.CoarseTimers.Nanoseconds(), processors)
 
@@ -114,7 +113,7 @@ func RestoreEnviron() {
 	}
 }
 
-// line is what a login shell of any kind makes of that: the installed file with
+// line returns a command for login shells of any kind: it runs the installed file with
 // words as its arguments, else otherwise. It costs no process beyond the shell.
 func (i Installed) line(magic string, words []string, otherwise string) (string, error) {
 	condition, err := i.condition()
@@ -130,12 +129,12 @@ func (i Installed) line(magic string, words []string, otherwise string) (string,
 	return fmt.Sprintf("%stest %s && exec %s || exec %s", frugal, condition, run, otherwise), nil
 }
 
-// condition is what test, which every login shell has or finds, is to say of the
-// installed file: that it and its directory are the account's own, that nothing on
-// its path is a link, and that in no directory above others can exchange what is
-// ours: where the account may write though it is not the owner, others might, too,
-// unless the directory is sticky. So only the account can have put there what is
-// there. Csh leaves an exclamation mark alone that has a blank behind it.
+// condition returns arguments of test, which every login shell has or finds, that hold
+// for the installed file if it and its directory are the account's own, nothing on its
+// path is a link, and in no directory above others can exchange ours: where the account
+// may write though it is not the owner, others might, too, unless the directory is
+// sticky. So only the account can have put the file there. Csh leaves an exclamation
+// mark alone that has a blank behind it.
 func (i Installed) condition() (string, error) {
 	path, err := bootstrap.CommandLine([]string{i.Path})
 	if err != nil {

@@ -29,7 +29,7 @@ func (l *loginHost) StartLine(ctx context.Context, h bootstrap.Host, line string
 	return l.Piper.Start(ctx, h, append(argv, "-c", line))
 }
 
-// What an agent of this build, or of another, does for its starter.
+// Actions of an agent of this build, or of another, for its starter.
 const (
 	thisBuild = `[ "$1" = --installed ] && [ "$(cat /proc/self/timerslack_ns)" = 1000000 ] || exit 1
 case $LOGIN in *csh) ;; *) [ "$GOMAXPROCS" = 1 ] || exit 1;; esac
@@ -87,8 +87,8 @@ func TestLoginShellRunsItsOwnAgent(t *testing.T) {
 	}
 }
 
-// What another user can put in the place of an installed agent, another program of
-// the account's, is not run, neither by the login shell nor by the script.
+// Files that another user can put in the place of an installed agent, and other
+// programs of the account's, are not run, neither by the login shell nor by the script.
 func TestPlantedAgents(t *testing.T) {
 	for _, shell := range loginShells {
 		t.Run(shell, func(t *testing.T) {
@@ -133,8 +133,8 @@ func TestPlantedAgents(t *testing.T) {
 	}
 }
 
-// What stands there may be another build, or another program: the error lets
-// the caller try again with a copy.
+// The installed file may be another build, or another program: the error lets the
+// caller try again with a copy.
 func TestAnotherBuildIsInstalled(t *testing.T) {
 	h := &loginHost{newHost(t), []string{"/bin/sh"}}
 	for program, want := range map[string]string{

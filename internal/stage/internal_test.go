@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What the doc comment of script promises to every login shell.
+// The promises of script's doc comment to every login shell.
 func TestScriptQuotesTheSameEverywhere(t *testing.T) {
 	for _, text := range []string{loader, script()} {
 		require.NotContains(t, text, "'")

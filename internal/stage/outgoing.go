@@ -31,8 +31,8 @@ type Outgoing struct {
 	files []*os.File
 }
 
-// OpenFiles opens the files at paths. They stay open, so that what is sent is
-// what was named, whoever replaces them meanwhile. The error is for the user.
+// OpenFiles opens the files at paths. They stay open, so that the named files are sent
+// even if others replace them meanwhile. The error is for the user.
 func OpenFiles(paths []string) (*Outgoing, error) {
 	o := &Outgoing{}
 	if len(paths) > MaxFiles {

@@ -25,11 +25,11 @@ func TestOwned(t *testing.T) {
 		dir, file os.FileMode
 		want      [2]bool // of the directory, of the file
 	}{
-		{"ours", 0o755, 0o755, [2]bool{true, true}},
-		{"a file that the group may write", 0o755, 0o775, [2]bool{true, false}},
-		{"a file that others may write", 0o755, 0o757, [2]bool{true, false}},
-		{"a directory that the group may write", 0o775, 0o755, [2]bool{false, true}},
-		{"a directory that others may write", 0o757, 0o755, [2]bool{false, true}},
+		{name: "ours", dir: 0o755, file: 0o755, want: [2]bool{true, true}},
+		{name: "a file that the group may write", dir: 0o755, file: 0o775, want: [2]bool{true, false}},
+		{name: "a file that others may write", dir: 0o755, file: 0o757, want: [2]bool{true, false}},
+		{name: "a directory that the group may write", dir: 0o775, file: 0o755, want: [2]bool{false, true}},
+		{name: "a directory that others may write", dir: 0o757, file: 0o755, want: [2]bool{false, true}},
 	} {
 		require.NoError(t, os.RemoveAll(bin))
 		require.NoError(t, os.Mkdir(bin, 0o700))
@@ -70,12 +70,12 @@ func TestConditionForAnOrdinaryUser(t *testing.T) {
 		dirOwner int
 		want     bool
 	}{
-		{"a directory of root's above", 0o755, 0, victim, true},
-		{"one like /tmp", 0o777 | os.ModeSticky, 0, victim, true},
-		{"its own", 0o755, victim, victim, true},
-		{"one that all may write", 0o777, 0, victim, false},
-		{"another user's that both may write", 0o770, attacker, victim, false},
-		{"the file is in another user's directory", 0o755, 0, attacker, false},
+		{name: "a directory of root's above", top: 0o755, dirOwner: victim, want: true},
+		{name: "one like /tmp", top: 0o777 | os.ModeSticky, dirOwner: victim, want: true},
+		{name: "its own", top: 0o755, topOwner: victim, dirOwner: victim, want: true},
+		{name: "one that all may write", top: 0o777, dirOwner: victim},
+		{name: "another user's that both may write", top: 0o770, topOwner: attacker, dirOwner: victim},
+		{name: "the file is in another user's directory", top: 0o755, dirOwner: attacker},
 	} {
 		require.NoError(t, os.Chown(path, victim, victim))
 		require.NoError(t, os.Chown(dir, x.dirOwner, victim))

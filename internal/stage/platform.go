@@ -33,8 +33,8 @@ func platform(uname string) (goos, arch string, err error) {
 	return "linux", machines[machine], nil
 }
 
-// unameOf is what `uname -sm` says on a platform; "" where that is not known,
-// which matches no answer.
+// unameOf returns the output of `uname -sm` on a platform; "" if it is not known, which
+// matches no answer.
 func unameOf(goos, arch string) string {
 	for _, machine := range []string{"x86_64", "aarch64", "ppc64le", "riscv64", "s390x", "loongarch64", "i686", "armv7l"} {
 		if goos == "linux" && machines[machine] == arch {

@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// revision is what the build information of an executable says of the sources, where
-// they are a revision and nothing beside: nil where that is not known.
+// revision returns the build information about the sources of this executable, if they
+// are a revision and nothing beside: nil if that is not known.
 func revision() [][]byte {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

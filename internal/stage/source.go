@@ -32,7 +32,7 @@ type Source interface {
 	Image(os, arch string) (Image, error)
 }
 
-// Self is the Source that consists of the running executable and of the files
+// Self returns the Source that consists of the running executable and of the files
 // libexec/golaunch/nla-OS-ARCH beside its directory, which are the agent alone: those
 // for other platforms, and that for its own if it is of the same revision of the
 // sources. That is smaller, and so travels where there is one. The Source works even after the file is removed, as agents do with theirs: the kernel
@@ -59,8 +59,8 @@ func Self() (Source, error) {
 	return s, nil
 }
 
-// Running is the image of the running executable. It is hashed once: an agent that has
-// looked at its own hash does not do so again for those below it.
+// Running returns the image of the running executable. It is hashed once: an agent that
+// has looked at its own hash does not do so again for those below it.
 func Running() (Image, error) { return hashedOnce() }
 
 var hashedOnce = sync.OnceValues(func() (Image, error) {
@@ -70,7 +70,7 @@ var hashedOnce = sync.OnceValues(func() (Image, error) {
 
 type self struct {
 	path   string
-	dirs   []string // where executables of the agent alone are looked for
+	dirs   []string // directories of executables of the agent alone
 	native func() (Image, error)
 
 	mu     sync.Mutex
@@ -101,7 +101,7 @@ func (s *self) Image(goos, arch string) (Image, error) {
 		goos, arch, goos, arch, files[0])
 }
 
-// files are those that may be the agent for a platform.
+// files lists the paths that may hold the agent for a platform.
 func (s *self) files(goos, arch string) (paths []string) {
 	for _, dir := range s.dirs {
 		paths = append(paths, filepath.Join(dir, "nla-"+goos+"-"+arch))
@@ -109,7 +109,7 @@ func (s *self) files(goos, arch string) (paths []string) {
 	return paths
 }
 
-// file is the image in a file, hashed once.
+// file returns the image in a file, hashed once.
 func (s *self) file(goos, arch, path string) (Image, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,8 +124,7 @@ func (s *self) file(goos, arch, path string) (Image, error) {
 	return img, nil
 }
 
-// newImage reads an executable to learn its size and hash. What names it in
-// errors.
+// newImage reads an executable to learn its size and hash. Errors call it what.
 func newImage(goos, arch, what string, open func() (io.ReadCloser, error)) (Image, error) {
 	r, err := open()
 	if err != nil {
@@ -143,7 +142,7 @@ func newImage(goos, arch, what string, open func() (io.ReadCloser, error)) (Imag
 // running is the kernel's name for the running executable.
 const running = "/proc/self/exe"
 
-// ownPath is the file that the running executable, here, can be run from: its
+// ownPath returns the file that the running executable, here, can be run from: its
 // own name while that is the same file, else the kernel's.
 func ownPath(here os.FileInfo) string {
 	proc := fmt.Sprintf("/proc/%d/exe", os.Getpid())

@@ -2,14 +2,14 @@
 // over any bootstrap.Piper: one command that looks at the host, takes the
 // executable from its standard input, and becomes the agent (docs/architecture.md).
 //
-// What the agent is told, as its first words: --hash HEX, the SHA-256 that its
-// own executable must have, which it checks itself (/proc/self/exe), and
-// --unlink PATH, its own file. It removes PATH and then the directory that
-// holds it as soon as it runs, so that nothing can leave them behind. With
-// Options.Keep there is no --unlink: the file stays, under the name nla-HASH,
-// for the next job. An agent that runs from Options.Installed is told neither, but
-// may be --installed and what Accept wants to know. One whose file does not name the
-// start is told --start and the magic of it, by which Abandon finds it.
+// The first arguments of the agent: --hash HEX, the SHA-256 that its own executable
+// must have, which it checks itself (/proc/self/exe), and --unlink PATH, its own file.
+// It removes PATH and then the directory that holds it as soon as it runs, so that
+// nothing can leave them behind. With Options.Keep there is no --unlink: the file
+// stays, under the name nla-HASH, for the next job. An agent that runs from
+// Options.Installed is told neither, but may be --installed and what Accept wants to
+// know. One whose file does not name the start is told --start and the magic of it, by
+// which Abandon finds it.
 //
 // Not here: retries, hedging and what the agent says first (package overlay).
 package stage
@@ -46,9 +46,9 @@ type Options struct {
 	Timeout time.Duration
 }
 
-// Start starts the agent on h with words as its arguments (after those of this
-// package) and returns its pipe, at the first byte that the agent itself
-// writes. Where p needs no staging it just runs src.Path() with words.
+// Start starts the agent on h with words as its arguments (after those of this package)
+// and returns its pipe, at the first byte that the agent itself writes. If p needs no
+// staging, it just runs src.Path() with words.
 //
 // Errors are *bootstrap.Error: those of p, or of phase Stage.
 func Start(ctx context.Context, p bootstrap.Piper, h bootstrap.Host, src Source, words []string, o Options) (bootstrap.Pipe, error) {
@@ -103,19 +103,19 @@ func stageError(h bootstrap.Host, err error, permanent bool, hint string) *boots
 	return &bootstrap.Error{Host: h.Name, Phase: bootstrap.Stage, Err: err, Permanent: permanent, Hint: hint}
 }
 
-// noCommand is the error of a host whose shell does not find what the script needs.
+// noCommand returns the error of a host whose shell does not find what the script needs.
 func noCommand(h bootstrap.Host, command, path string) *bootstrap.Error {
 	return stageError(h, fmt.Errorf("the shell there finds no %s in its PATH (%s)", command, path), true,
 		"do the shell's start-up files, or ~/.ssh/environment, set PATH there without /usr/bin and /bin?")
 }
 
-// noDir is the error when all candidates are used up.
+// noDir returns the error when all candidates are used up.
 func noDir(h bootstrap.Host, skipped []string) *bootstrap.Error {
 	for i, s := range skipped {
-		switch dir, reason, _ := strings.Cut(s, ": "); { // who says so does not matter
+		switch dir, reason, _ := strings.Cut(s, ": "); { // the speaker does not matter
 		case strings.Contains(reason, "No space left on device"):
 			skipped[i] = dir + ": no space left on device"
-		case strings.Contains(reason, "./") && strings.Contains(reason, "ermission denied"): // what script has tried to run
+		case strings.Contains(reason, "./") && strings.Contains(reason, "ermission denied"): // of the file that script has tried to run
 			skipped[i] = dir + ": " + errNoExec.Error()
 		case strings.HasPrefix(reason, "mkdir: ") && strings.Contains(reason, "Permission denied"):
 			skipped[i] = dir + ": " + errNoWrite.Error()

@@ -56,7 +56,7 @@ func TestStartUnderEachShell(t *testing.T) {
 	}
 }
 
-// uid is who the script runs as: root, in a user namespace.
+// uid returns the user that the script runs as: root, in a user namespace.
 func uid(h *host) int {
 	if len(h.wrap) > 0 {
 		return 0
@@ -81,10 +81,10 @@ func TestShellThatNeverRunsTheScript(t *testing.T) {
 		permanent     bool
 		want          string
 	}{
-		{"nologin", "echo This account is currently not available.; exit 1", true, "before it ran /bin/sh: This account is currently not available."},
-		{"dies", "echo no such luck >&2; exit 1", true, "before it ran /bin/sh: no such luck"},
-		{"endless lines", "exec yes", true, "more than 1 MiB"},
-		{"endless line", "exec cat /dev/zero", true, "more than 1 MiB"},
+		{name: "nologin", prelude: "echo This account is currently not available.; exit 1", permanent: true, want: "before it ran /bin/sh: This account is currently not available."},
+		{name: "dies", prelude: "echo no such luck >&2; exit 1", permanent: true, want: "before it ran /bin/sh: no such luck"},
+		{name: "endless lines", prelude: "exec yes", permanent: true, want: "more than 1 MiB"},
+		{name: "endless line", prelude: "exec cat /dev/zero", permanent: true, want: "more than 1 MiB"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			h := newHost(t)
@@ -103,8 +103,8 @@ func TestShellWithoutInput(t *testing.T) {
 	wantError(t, err, true, "the shell there has no input, by which the agent would be brought")
 }
 
-// A host that speaks as the script does, and without end, is heard for so long only:
-// what it says is kept.
+// A host that speaks as the script does, and without end, is heard for so long only,
+// and its words are kept.
 func TestHostThatSaysTooMuch(t *testing.T) {
 	const script = `a=$5$6; `
 	for name, x := range map[string]struct{ prelude, want string }{
@@ -252,7 +252,7 @@ func TestKeepCopiesOnce(t *testing.T) {
 	require.Equal(t, os.FileMode(0o700), dir.Mode().Perm())
 }
 
-// What somebody else may have put where our directory goes is not used.
+// A directory that somebody else may have put in the place of ours is not used.
 func TestPlantedDirectories(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

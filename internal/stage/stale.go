@@ -28,13 +28,13 @@ func staleName(name string) bool {
 	return true
 }
 
-// staleAfter is how old a directory must be at least: the clock may have been set.
+// staleAfter is the least age of a stale directory: the clock may have been set.
 const staleAfter = time.Minute
 
-// RemoveStale removes from dir what copies of the agent have left that were cut off
-// together with their machine: directories of this user's that are older than
-// process 1, which is that of the machine or of the container. (A copy that is cut
-// off alone cleans up itself.) What cannot be removed stays.
+// RemoveStale removes from dir the remains of agents that were cut off together with
+// their machine: directories of this user's that are older than process 1, which is
+// that of the machine or of the container. (A copy that is cut off alone cleans up
+// itself.) Directories that cannot be removed stay.
 func RemoveStale(dir string) {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -67,8 +67,8 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// bornFirst is when process 1 began: proc_pid_stat(5), field 22, and btime of
-// proc_stat(5).
+// bornFirst returns the time at which process 1 began: proc_pid_stat(5), field 22, and
+// btime of proc_stat(5).
 func bornFirst(proc string) (time.Time, error) {
 	const perSecond = 100 // clock ticks, as far as programs are told
 	stat, err := os.ReadFile(filepath.Join(proc, "1", "stat"))

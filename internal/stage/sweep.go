@@ -15,12 +15,12 @@ import (
 	"github.com/golaunch/golaunch/internal/bootstrap"
 )
 
-// RemoveScript returns what a host's /bin/sh does to remove directories that dead
+// RemoveScript returns a script for a host's /bin/sh that removes directories that dead
 // processes of ours have left where agents and files are staged. Their names match
-// glob, in which the script's own words may stand; the end of such a name is what
-// only its maker knew.
+// glob, in which the script's own words may stand; only the maker of such a name knew
+// its end.
 //
-// What matches is removed only if it is a directory, belongs to us and lets nobody
+// A match is removed only if it is a directory, belongs to us and lets nobody
 // else write: then others can neither have made it nor have moved it there, and
 // nothing below it can be exchanged. Links are not followed.
 func RemoveScript(glob string) string {
@@ -65,10 +65,10 @@ done 2> /dev/null
 // sweepTimeout bounds sweep.
 const sweepTimeout = 5 * time.Second
 
-// sweep ends and removes what a start that is given up may have left, over its
+// sweep ends the processes and removes the files of a start that is given up, over its
 // connection, which must be open still.
 //
-// Where the host may have no shell the agent at agentPath does it.
+// If the host may have no shell, the agent at agentPath does it.
 func sweep(pipe bootstrap.Pipe, magic, agentPath string) {
 	c, ok := pipe.(bootstrap.Companion)
 	if !ok {
@@ -80,7 +80,8 @@ func sweep(pipe bootstrap.Pipe, magic, agentPath string) {
 		_ = c.Also(ctx, []string{agentPath, EndStartWord, magic[16:] + " " + magic[:16]}) // as below
 		return
 	}
-	// Where it fails the connection is gone: who is not stopped has seen that, and cleaned up.
+	// If it fails, the connection is gone: processes that are not stopped have seen
+	// that, and cleaned up.
 	_ = c.Also(ctx, []string{"/bin/sh", "-c", sweepScript(), "golaunch", magic[16:], magic[:16]})
 }
 

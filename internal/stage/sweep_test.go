@@ -15,7 +15,7 @@ import (
 	"github.com/golaunch/golaunch/internal/stage"
 )
 
-// killer is a command that does its work and then, the first time, kills the
+// killer returns a command that does its work and then, the first time, kills the
 // script that called it, directly or in a subshell.
 func killer(work string, h *host, subshell bool) string {
 	who := "kill -9 $PPID"
@@ -43,11 +43,11 @@ func TestAKilledScriptLeavesNothing(t *testing.T) {
 		name, command, work string
 		subshell            bool
 	}{
-		{"when it made the directory", "mkdir", `/bin/mkdir "$@"`, true},
-		{"while a slow command of it lives", "mkdir", slowMkdir, true},
-		{"when it made the file", "chmod", `/bin/chmod "$@"`, true},
-		{"while it copies", "dd", knows + `/usr/bin/head -c 1000`, false},
-		{"when it has copied", "dd", knows + `/usr/bin/dd "$@"`, false},
+		{name: "when it made the directory", command: "mkdir", work: `/bin/mkdir "$@"`, subshell: true},
+		{name: "while a slow command of it lives", command: "mkdir", work: slowMkdir, subshell: true},
+		{name: "when it made the file", command: "chmod", work: `/bin/chmod "$@"`, subshell: true},
+		{name: "while it copies", command: "dd", work: knows + `/usr/bin/head -c 1000`},
+		{name: "when it has copied", command: "dd", work: knows + `/usr/bin/dd "$@"`},
 	} {
 		for _, keep := range []bool{false, true} {
 			t.Run(fmt.Sprint(x.name, ", keep ", keep), func(t *testing.T) {

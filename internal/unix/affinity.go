@@ -29,7 +29,7 @@ func Affinity(pid int) ([]int, error) {
 	}
 }
 
-// maskCPUs are the CPUs of a mask.
+// maskCPUs returns the CPUs of a mask.
 func maskCPUs(mask []uint64) []int {
 	var cpus []int
 	for i, word := range mask {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is opened is the pipe that was meant, and nothing else.
+// Only the pipe that was meant is opened.
 func TestOpenAnswer(t *testing.T) {
 	r, w, err := Pipe()
 	require.NoError(t, err)

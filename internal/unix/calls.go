@@ -27,19 +27,19 @@ type Call struct {
 }
 
 const (
-	// tableCalls is how many calls are taken for one reading of the kernel's table of
-	// sockets, which takes milliseconds on a machine with much memory.
+	// tableCalls is the number of calls that are taken for one reading of the kernel's
+	// table of sockets, which takes milliseconds on a machine with much memory.
 	tableCalls = 1024
-	// tableRest is how many times as long the listener is left alone after that.
+	// tableRest is the factor by which the listener is left alone longer after that.
 	tableRest = 4
-	// exhaustedRest is for how long it is left alone when descriptors have run out.
+	// exhaustedRest is the time that it is left alone when descriptors have run out.
 	exhaustedRest = 100 * time.Millisecond
 )
 
 // TakeCalls takes the connections that wait at a nonblocking listener of TCP, most of
-// them at most, and looks up together who called: it asks the kernel for each (sock_diag(7)), or,
-// where that can't be had, reads the kernel's table once for many more of them. There are no calls,
-// and no error, where nobody waits.
+// them at most, and looks up the callers together: it asks the kernel for each
+// (sock_diag(7)), or, where that can't be had, reads the kernel's table once for many
+// more of them. There are no calls, and no error, where nobody waits.
 //
 // The listener is to be left alone for rest: descriptors have run out, of which err tells, or
 // the table was read, which takes longer than to call. With calls an error means that
@@ -59,7 +59,7 @@ func TakeCalls(listener, most int) (calls []Call, rest time.Duration, err error)
 	if diagOwners(own, calls) == nil {
 		return calls, 0, nil
 	}
-	calls, _ = appendCalls(calls, listener, own, tableCalls) // what it can't take now is taken next
+	calls, _ = appendCalls(calls, listener, own, tableCalls) // it takes the others next
 	began := time.Now()
 	if err = tableOwners(calls); err != nil {
 		for i := range calls {
@@ -70,7 +70,8 @@ func TakeCalls(listener, most int) (calls []Call, rest time.Duration, err error)
 }
 
 // appendCalls takes calls until there are most of them, nobody waits, or half of all
-// descriptors have been used, as others need some. The error is why there is not one more, but for that.
+// descriptors have been used, as others need some. The error is that of the next call,
+// but for these ends.
 func appendCalls(calls []Call, listener int, own netip.AddrPort, most int) ([]Call, error) {
 	half := OpenFiles() / 2
 	for len(calls) < most {
@@ -97,7 +98,7 @@ func appendCalls(calls []Call, listener int, own netip.AddrPort, most int) ([]Ca
 	return calls, nil
 }
 
-// localAddr is the address of a socket.
+// localAddr returns the address of a socket.
 func localAddr(fd int) (netip.AddrPort, error) {
 	a, err := unix.Getsockname(fd)
 	if err != nil {
@@ -130,7 +131,7 @@ type Listener struct {
 
 // NewListener takes a listener over.
 func NewListener(l *net.TCPListener) (*Listener, error) {
-	defer func() { _ = l.Close() }() // the file is what listens from now on
+	defer func() { _ = l.Close() }() // the file listens from now on
 	f, err := l.File()
 	if err != nil {
 		return nil, err
@@ -138,7 +139,7 @@ func NewListener(l *net.TCPListener) (*Listener, error) {
 	return &Listener{file: f, addr: l.Addr()}, nil
 }
 
-// Addr is where it listens.
+// Addr returns its address.
 func (l *Listener) Addr() net.Addr { return l.addr }
 
 // Close ends listening, and a Take that waits.
@@ -164,8 +165,8 @@ func (l *Listener) Take(most int) (calls []Call, rest time.Duration, err error) 
 	return calls, rest, err
 }
 
-// HungUp says whether the other end of a socket has been closed, or shut for writing: nothing
-// more comes than what waits to be received.
+// HungUp says whether the other end of a socket has been closed, or shut for writing:
+// nothing more comes than the bytes that wait.
 func HungUp(fd int) bool {
 	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
 	for {

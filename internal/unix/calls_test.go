@@ -151,7 +151,7 @@ func TestTakeCalls(t *testing.T) {
 	l.Close()
 	require.ErrorIs(t, <-ended, os.ErrClosed)
 
-	// Where descriptors have run out the listener is left alone.
+	// Out of descriptors, the listener is left alone.
 	c := dial(t, "tcp", at.String(), nil)
 	defer c.Close()
 	var old unix.Rlimit
@@ -190,7 +190,7 @@ func TestAnswersOfSockDiag(t *testing.T) {
 	ne.PutUint32(m[68:], 9)
 	a, err := readDiag(b)
 	require.NoError(t, err)
-	require.Equal(t, diagSocket{7, true, 1, 1000, 2000, 5, 9}, a)
+	require.Equal(t, diagSocket{sequence: 7, found: true, state: 1, port: 1000, toPort: 2000, uid: 5, inode: 9}, a)
 	for n := range b {
 		_, err := readDiag(b[:n])
 		require.Error(t, err)
@@ -264,8 +264,8 @@ func FuzzSocketOwner(f *testing.F) {
 	})
 }
 
-// BenchmarkStranger is what one who calls costs until it is sent away: one who stays, or
-// who has gone before it is taken; by the kernel's answer or by its table.
+// BenchmarkStranger measures the cost of a stranger's call until it is sent away: it
+// stays, or has gone before it is taken; by the kernel's answer or by its table.
 func BenchmarkStranger(b *testing.B) {
 	for _, gone := range []bool{false, true} {
 		for name, take := range map[string]func(fd int) ([]Call, error){

@@ -75,7 +75,7 @@ const (
 	// endPause is the time between two looks of EndChildren: a process that
 	// dies closes its files some time before its children become ours.
 	endPause = 10 * time.Millisecond
-	// endLooks is how many of them in a row must find no child.
+	// endLooks is the number of looks in a row that must find no child.
 	endLooks = 5
 	// endRounds bounds all of them.
 	endRounds = 200

@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Close closes fd. The descriptor is free afterwards whatever the error, which
-// is why there is none to handle and no repetition.
+// Close closes fd. The descriptor is free afterwards even after an error, so there is
+// none to handle and no repetition.
 func Close(fd int) { _ = unix.Close(fd) }
 
 // CloseOnExec marks fd as not inherited by programs started from here.
 func CloseOnExec(fd int) { unix.CloseOnExec(fd) }
 
-// CloseOnExecFrom keeps descriptors from first on from programs started from
-// here: those that this process was itself started with, as whoever started it
-// forgot them, are meant.
+// CloseOnExecFrom keeps descriptors from first on from programs started from here:
+// those that this process was itself started with, as its starter forgot them, are
+// meant.
 func CloseOnExecFrom(first int) error {
 	if unix.CloseRange(uint(first), math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return nil
@@ -73,7 +73,7 @@ func OpenRegular(dir, name string) (*os.File, error) {
 		name = dir + "/" + name // not Join, which takes dir's name for where it is
 	}
 	refuse := func(err error) (*os.File, error) { return nil, &os.PathError{Op: "open", Path: name, Err: err} }
-	found, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0) // which has no effect on what it is
+	found, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0) // an open without an effect on the file
 	if err != nil {
 		return refuse(err)
 	}
@@ -145,9 +145,10 @@ func SetPipeSize(fd, size int) error {
 // Unread returns how many bytes are in a pipe, of which fd is either end.
 func Unread(fd int) (int, error) { return unix.IoctlGetInt(fd, unix.TIOCINQ) }
 
-// UnreadAtMost returns how many bytes may be in a pipe, or a pseudo-terminal, of which fd is
-// the end to read from. A pseudo-terminal tells only of what has come to its master: the
-// kernel holds up to 64 KiB on the way there (tty_buffer.c), and 4 KiB at it (n_tty.c).
+// UnreadAtMost returns how many bytes may be in a pipe, or a pseudo-terminal, of which
+// fd is the end to read from. A pseudo-terminal tells only of bytes that have come to
+// its master: the kernel holds up to 64 KiB on the way there (tty_buffer.c), and 4 KiB
+// at it (n_tty.c).
 func UnreadAtMost(fd int) (int, error) {
 	const held = 64<<10 + 4<<10
 	if _, err := unix.IoctlGetTermios(fd, unix.TCGETS); err == nil {
@@ -186,7 +187,7 @@ func isLocal(fd, want int) bool {
 	return err == nil && domain == unix.AF_UNIX
 }
 
-// EAGAIN is what Read and Write return where they would have to wait.
+// Read and Write return EAGAIN where they would have to wait.
 const EAGAIN = syscall.EAGAIN
 
 // Read reads from fd into p, which must not be empty, and returns io.EOF at the
@@ -207,9 +208,9 @@ func Read(fd int, p []byte) (int, error) {
 	}
 }
 
-// Write writes to fd what fits of p, and returns how much that was. Errors are
-// bare syscall.Errno values: EAGAIN where nothing fits now, EPIPE where nobody
-// reads any more.
+// Write writes to fd as much of p as fits, and returns the number of bytes. Errors are
+// bare syscall.Errno values: EAGAIN where nothing fits now, EPIPE where nobody reads
+// any more.
 func Write(fd int, p []byte) (int, error) {
 	for {
 		n, err := unix.Write(fd, p)

@@ -74,9 +74,9 @@ func addrPort(a unix.Sockaddr) netip.AddrPort {
 // interest.
 func QuickAckFD(fd int) { _ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_QUICKACK, 1) }
 
-// Resent is how often the first packet of a TCP connection was sent again, for
-// want of an answer; false if it is not, or no longer, an answer to that packet
-// that the connection waits for.
+// Resent counts the times that the first packet of a TCP connection was sent again, for
+// want of an answer; false if the connection does not wait, or no longer, for an answer
+// to that packet.
 func Resent(fd int) (times int, waits bool) {
 	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil || info.State != unix.BPF_TCP_SYN_SENT {

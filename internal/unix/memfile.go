@@ -36,8 +36,8 @@ func MemFile(name string, contents []byte) (f *os.File, err error) {
 // SharedMemory makes a file in memory of so many bytes, those behind its beginning
 // zero, that lives as long as somebody has it open or mapped. While f is open, others
 // of this user find it at DescriptorPath and may map it for reading and writing; none
-// can cut it, which would kill whoever reads there.
-// What nobody has written takes no memory.
+// can cut it, which would kill its readers. Pages that nobody has written take no
+// memory.
 func SharedMemory(name string, beginning []byte, bytes int64) (f *os.File, err error) {
 	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
 	fd, err := unix.MemfdCreate(name, flags|unix.MFD_NOEXEC_SEAL)
@@ -61,8 +61,8 @@ func SharedMemory(name string, beginning []byte, bytes int64) (f *os.File, err e
 	return f, nil
 }
 
-// DescriptorPath is where other processes of this user can open a file that
-// this one has open.
+// DescriptorPath returns a path by which other processes of this user can open a file
+// that this one has open.
 func DescriptorPath(f *os.File) string {
 	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd())
 }

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// linksAtMost is how many links one name may lead through, as for the kernel.
+// linksAtMost bounds the links that one name may lead through, as for the kernel.
 const linksAtMost = 40
 
-// place is where a file is, or is to be, that a user has named: an open directory, which
-// the name means whatever others do, and the last component in it.
-type place struct {
+// namedPlace holds the directory of a file that a user has named, open so that others
+// cannot exchange it, and the last component of the name.
+type namedPlace struct {
 	path   string // for messages
 	dir    int    // O_PATH; AT_FDCWD until a directory was opened
 	name   string
@@ -27,12 +27,12 @@ type place struct {
 	asIs   bool // the kernel follows the name to where no name leads
 }
 
-// OpenOutput opens a file that a user has named for output, which need not be there with
-// O_CREATE. Directories are resolved as the kernel does, but for the last made of them,
-// which golaunch has made itself; these, and the last component, are not followed through
-// a link in a directory where others may write. There, what is there has to be this
-// user's own, or of the directory's owner, and have one name. The error of what is not
-// is fs.ErrPermission.
+// OpenOutput opens a file that a user has named for output, which need not be there
+// with O_CREATE. Directories are resolved as the kernel does, but for the last made of
+// them, which golaunch has made itself; these, and the last component, are not followed
+// through a link in a directory where others may write. A file there has to be this
+// user's own, or of the directory's owner, and have one name. The error of others is
+// fs.ErrPermission.
 func OpenOutput(path string, made, flags int, mode os.FileMode) (*os.File, error) {
 	p, err := locate(path, made)
 	if err != nil {
@@ -50,7 +50,7 @@ func OpenOutput(path string, made, flags int, mode os.FileMode) (*os.File, error
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// StatOutput is what OpenOutput would open.
+// StatOutput describes the file that OpenOutput would open.
 func StatOutput(path string, made int) (fs.FileInfo, error) {
 	p, err := locate(path, made)
 	if err != nil {
@@ -92,12 +92,12 @@ func OpenOutputDir(path string, create bool) (*os.Root, error) {
 	return os.OpenRoot(self(fd))
 }
 
-// self is a path of what fd is, whatever is renamed.
+// self returns a path of what fd is, whatever is renamed.
 func self(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
 
 // locate finds the place of a name.
-func locate(path string, made int) (*place, error) {
-	p := &place{path: path, dir: unix.AT_FDCWD, name: path}
+func locate(path string, made int) (*namedPlace, error) {
+	p := &namedPlace{path: path, dir: unix.AT_FDCWD, name: path}
 	for range linksAtMost {
 		above, names := split(p.name, made)
 		made = 0
@@ -146,7 +146,7 @@ func split(path string, made int) (above string, names []string) {
 }
 
 // descend opens the directory above, and from it one after the other of names.
-func (p *place) descend(above string, names []string) error {
+func (p *namedPlace) descend(above string, names []string) error {
 	if err := p.move(unix.Openat(p.dir, above, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)); err != nil {
 		return p.failed("open", err)
 	}
@@ -165,7 +165,7 @@ func (p *place) descend(above string, names []string) error {
 }
 
 // move makes fd the directory, which is the place's from now on.
-func (p *place) move(fd int, err error) error {
+func (p *namedPlace) move(fd int, err error) error {
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (p *place) move(fd int, err error) error {
 }
 
 // enter opens a directory below.
-func (p *place) enter(name string) (fd int, err error) {
+func (p *namedPlace) enter(name string) (fd int, err error) {
 	how := unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
 	if p.shared {
 		how |= unix.O_NOFOLLOW
@@ -198,14 +198,14 @@ func (p *place) enter(name string) (fd int, err error) {
 	return fd, nil
 }
 
-func (p *place) isLink(name string) bool {
+func (p *namedPlace) isLink(name string) bool {
 	var st unix.Stat_t
 	return unix.Fstatat(p.dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK
 }
 
-// open opens what is at the place. What is there already where others may write is looked
+// open opens what is at the place. Where others may write, a file that exists is looked
 // at before: a pipe of theirs would have us wait, a file be theirs to read.
-func (p *place) open(flags int, mode uint32) (fd int, err error) {
+func (p *namedPlace) open(flags int, mode uint32) (fd int, err error) {
 	if p.asIs || !p.shared {
 		if !p.asIs {
 			flags |= unix.O_NOFOLLOW // links are resolved by now
@@ -230,7 +230,7 @@ func (p *place) open(flags int, mode uint32) (fd int, err error) {
 }
 
 // retry opens, as often as a signal comes between.
-func (p *place) retry(dir int, name string, flags int, mode uint32) (int, error) {
+func (p *namedPlace) retry(dir int, name string, flags int, mode uint32) (int, error) {
 	for {
 		fd, err := unix.Openat(dir, name, flags, mode)
 		switch {
@@ -245,7 +245,7 @@ func (p *place) retry(dir int, name string, flags int, mode uint32) (int, error)
 
 // denied is failed, of what cannot be opened or made at the place: where this user has no
 // right to do so, it says to what.
-func (p *place) denied(op string, err error) error {
+func (p *namedPlace) denied(op string, err error) error {
 	if err != unix.EACCES || p.asIs {
 		return p.failed(op, err)
 	}
@@ -256,7 +256,7 @@ func (p *place) denied(op string, err error) error {
 	return p.failed(op, denial(fmt.Sprintf("you may not make files in that directory, which is %s's", userName(p.owner))))
 }
 
-// denial is what a user has no right to.
+// denial is an error: the user has no right to something.
 type denial string
 
 func (d denial) Error() string        { return string(d) }
@@ -264,7 +264,7 @@ func (d denial) Is(target error) bool { return target == fs.ErrPermission }
 
 // look opens what is there for no more than to look at it (O_PATH), and refuses it by
 // the rule.
-func (p *place) look() (fd int, err error) {
+func (p *namedPlace) look() (fd int, err error) {
 	how := unix.O_PATH | unix.O_CLOEXEC
 	if !p.asIs {
 		how |= unix.O_NOFOLLOW
@@ -294,8 +294,8 @@ func (p *place) look() (fd int, err error) {
 	return fd, nil
 }
 
-// refusedLink is why a link is not followed.
-func (p *place) refusedLink(name string) error {
+// refusedLink returns the error of a link that is not followed.
+func (p *namedPlace) refusedLink(name string) error {
 	var st unix.Stat_t
 	whose := ""
 	if unix.Fstatat(p.dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
@@ -309,11 +309,11 @@ func (p *place) refusedLink(name string) error {
 }
 
 // refused is an error of the rule of OpenOutput.
-func (p *place) refused(what string) error {
+func (p *namedPlace) refused(what string) error {
 	return &fs.PathError{Op: "open", Path: p.path, Err: refusal(what)}
 }
 
-// refusal is what is wrong with a file where others may write.
+// refusal is the error of an unsafe file in a directory where others may write.
 type refusal string
 
 func (r refusal) Error() string {
@@ -322,18 +322,18 @@ func (r refusal) Error() string {
 
 func (r refusal) Is(target error) bool { return target == fs.ErrPermission }
 
-func (p *place) failed(op string, err error) error {
+func (p *namedPlace) failed(op string, err error) error {
 	return &fs.PathError{Op: op, Path: p.path, Err: err}
 }
 
-func (p *place) close() {
+func (p *namedPlace) close() {
 	if p.dir >= 0 {
 		unix.Close(p.dir)
 		p.dir = unix.AT_FDCWD
 	}
 }
 
-// userName is what a user is called, or the number where there is no name.
+// userName returns a user's name, or the number if there is none.
 func userName(uid int) string {
 	number := strconv.Itoa(uid)
 	if u, err := user.LookupId(number); err == nil {

@@ -27,7 +27,7 @@ func opened(path string, made int) error {
 // othersWrite are the modes of directories in which others may write.
 var othersWrite = []os.FileMode{0o777 | os.ModeSticky, 0o777, 0o770, 0o775}
 
-// shared is a directory of a mode in which others may write.
+// shared returns a directory of a mode in which others may write.
 func shared(t *testing.T, mode os.FileMode) string {
 	t.Helper()
 	dir := stickyPlace(t)
@@ -35,8 +35,8 @@ func shared(t *testing.T, mode os.FileMode) string {
 	return dir
 }
 
-// What another user has put in a directory where they may write is not followed and not
-// written, whatever it is; the error says whose it is, and nothing has changed.
+// Entries of another user in a directory where they may write are not followed and not
+// written, of any kind; the error names the owner, and nothing has changed.
 func TestOutputOfOthers(t *testing.T) {
 	for _, mode := range othersWrite {
 		dir := shared(t, mode)
@@ -116,7 +116,7 @@ func TestOutputBelowLinks(t *testing.T) {
 	}
 }
 
-// What is the user's own is written, and what the kernel knows by no name.
+// The user's own files are written, and those that have no name.
 func TestOutputOfOnesOwn(t *testing.T) {
 	dir := t.TempDir()
 	name := func(n string) string { return filepath.Join(dir, n) }
@@ -169,7 +169,7 @@ func TestOutputWithoutTheRight(t *testing.T) {
 	require.NoError(t, os.WriteFile(there, nil, 0o444))
 	require.NoError(t, os.Chmod(dir, 0o555))
 	t.Cleanup(func() { _ = os.Chmod(dir, 0o755) })
-	if os.Geteuid() == 0 { // whom no mode stops
+	if os.Geteuid() == 0 { // no mode stops root
 		runtime.LockOSThread() // and never unlocks: the thread ends with the test
 		require.NoError(t, unix.Setfsuid(attacker))
 	}

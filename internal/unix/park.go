@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// parking is what Park adds to a Poller.
+// parking is the state of Park in a Poller.
 type parking struct {
 	file atomic.Pointer[os.File] // owns epfd once it is there
 	conn syscall.RawConn
@@ -35,7 +35,7 @@ func (p *Poller) Park(buf []Ready) (int, error) {
 	err = conn.Read(p.park.try)
 	if errors.Is(err, os.ErrDeadlineExceeded) { // woken
 		if err = p.park.file.Load().SetReadDeadline(time.Time{}); err == nil {
-			p.park.try(0) // who wakes it all the time must not hide what is ready
+			p.park.try(0) // constant wake-ups must not hide ready descriptors
 		}
 	}
 	switch {
@@ -49,7 +49,7 @@ func (p *Poller) Park(buf []Ready) (int, error) {
 	return p.park.got, nil
 }
 
-// parkingConn is the epoll instance as the runtime's poller knows it. Like
+// parkingConn returns the epoll instance as the runtime's poller knows it. Like
 // anything else in it, it is watched for edges: each Park looks itself first.
 func (p *Poller) parkingConn() (syscall.RawConn, error) {
 	if p.park.file.Load() != nil {

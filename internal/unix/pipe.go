@@ -2,8 +2,9 @@ package unix
 
 import "golang.org/x/sys/unix"
 
-// pipeSize is what GrowPipe asks for, in bytes: a quarter of what Linux gives a process for one, since
-// all pipes of a user share an allowance (pipe(7): 16,384 pages).
+// pipeSize is the size that GrowPipe asks for, in bytes: a quarter of what Linux gives
+// a process for one, since all pipes of a user share an allowance (pipe(7): 16,384
+// pages).
 const pipeSize = 256 << 10
 
 // GrowPipe has a pipe hold more, so that those at its ends wake each other less often

@@ -19,9 +19,8 @@ type Ready struct {
 	Tag      uint64 // as given to Add
 	Readable bool   // data, a connection, or end of file can be read without blocking
 	Writable bool   // at least one byte can be written without blocking
-	// HangUp says that the other end is gone: a reader reads what is left and
-	// then end of file, a writer gets EPIPE. It is reported whether or not
-	// anything was asked for.
+	// HangUp says that the other end is gone: a reader reads the rest and then end of
+	// file, a writer gets EPIPE. It is reported whether or not anything was asked for.
 	HangUp bool
 }
 
@@ -82,8 +81,8 @@ func (p *Poller) add(fd int, tag uint64, ev uint32) error {
 	return p.ctl(unix.EPOLL_CTL_ADD, fd, tag, ev)
 }
 
-// Modify replaces what a descriptor added before is watched for, and its tag.
-// With neither, only hang-ups are reported.
+// Modify replaces the events that a descriptor added before is watched for, and its
+// tag. With neither, only hang-ups are reported.
 func (p *Poller) Modify(fd int, tag uint64, read, write bool) error {
 	if tag == wakeTag {
 		return fmt.Errorf("epoll_ctl: descriptor %d: tag %d is reserved", fd, tag)
@@ -173,9 +172,9 @@ func (p *Poller) Wait(buf []Ready, timeout time.Duration) (int, error) {
 
 func tagOf(e unix.EpollEvent) uint64 { return uint64(uint32(e.Fd)) | uint64(uint32(e.Pad))<<32 }
 
-// Woken reports whether the descriptor of this tag was the first to become ready of what
-// the last Wait told of, before any Wake: if it had to wait, that ended it. It belongs to
-// Wait's goroutine.
+// Woken reports whether the descriptor of this tag was the first ready one of the last
+// Wait, before any Wake: if it had to wait, that ended it. It belongs to Wait's
+// goroutine.
 func (p *Poller) Woken(tag uint64) bool { return p.woken == tag }
 
 // epollWait waits, if it is to wait.

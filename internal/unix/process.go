@@ -20,10 +20,10 @@ func Subreaper() error {
 	return nil
 }
 
-// HeedSignals undoes that whoever started this process ignores SIGHUP, SIGINT and
-// the signals of job control. The runtime leaves those as they are unless it is to
-// catch them, and programs started from here would ignore them, too: all others
-// are as at first there. It is for processes that catch none of the five.
+// HeedSignals undoes that the starter of this process ignores SIGHUP, SIGINT and the
+// signals of job control. The runtime leaves those as they are unless it is to catch
+// them, and programs started from here would ignore them, too: all others are as at
+// first there. It is for processes that catch none of the five.
 func HeedSignals() error {
 	for _, sig := range []syscall.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU} {
 		var action [4]uint64 // the kernel's struct sigaction, all of it 0: SIG_DFL
@@ -112,7 +112,7 @@ func Foreground(f *os.File) bool {
 }
 
 // OwnsTerminal reports whether this process belongs to the foreground of the terminal
-// that controls its session: what is typed there is for it.
+// that controls its session, to which typed input goes.
 func OwnsTerminal() bool {
 	f, err := openTerminal()
 	if err != nil {
@@ -151,7 +151,7 @@ func IsTerminal(f *os.File) bool {
 	return err == nil && yes
 }
 
-// Columns is the width of the terminal f, in characters; 0 where it is unknown.
+// Columns returns the width of the terminal f, in characters; 0 where it is unknown.
 func Columns(f *os.File) int {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -180,7 +180,7 @@ func Writable(f *os.File) bool {
 	return ready > 0
 }
 
-// PeerPID is the process that made the other end of a local socket, or its pair;
+// PeerPID returns the process that made the other end of a local socket, or its pair;
 // 0 if that is not known.
 func PeerPID(fd int) int {
 	c, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)

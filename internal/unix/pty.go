@@ -14,8 +14,8 @@ type Window struct {
 	Columns uint16 `cbor:"2,keyasint"`
 }
 
-// PTY makes a pseudo-terminal of two descriptors: what is written to master is typed at
-// the terminal, and read from it is what a program there prints. Neither becomes the
+// PTY makes a pseudo-terminal of two descriptors: bytes written to master are typed at
+// the terminal, and output of a program there is read from it. Neither becomes the
 // terminal of this process. Both block, and are closed in programs started from here.
 func PTY() (master, terminal int, err error) {
 	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
@@ -33,7 +33,7 @@ func PTY() (master, terminal int, err error) {
 	return master, terminal, nil
 }
 
-// peerName is the file of a master's terminal.
+// peerName returns the file of a master's terminal.
 func peerName(master int) (string, error) {
 	number, err := unix.IoctlGetInt(master, unix.TIOCGPTN)
 	return fmt.Sprintf("/dev/pts/%d", number), err
@@ -63,13 +63,13 @@ func OpenPTY() (master, terminal *os.File, err error) {
 	return os.NewFile(uintptr(m), "/dev/ptmx"), os.NewFile(uintptr(t), name), nil
 }
 
-// SetWindow sets the size of a terminal, by either end. Whoever runs in its foreground
-// gets SIGWINCH if it is another than before.
+// SetWindow sets the size of a terminal, by either end. Its foreground processes get
+// SIGWINCH if it is another than before.
 func SetWindow(fd int, w Window) error {
 	return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: w.Rows, Col: w.Columns})
 }
 
-// WindowOf is the size of the terminal f; zero where f is none, or does not know.
+// WindowOf returns the size of the terminal f; zero where f is none, or does not know.
 func WindowOf(f *os.File) (w Window) {
 	_ = onDescriptor(f, func(fd int) error { // without a size it is zero
 		size, err := unix.IoctlGetWinsize(fd, unix.TIOCGWINSZ)
@@ -83,8 +83,8 @@ func WindowOf(f *os.File) (w Window) {
 
 // TypeEnd types, at the master of a pseudo-terminal, the character that is the end of
 // input there (Ctrl-D), once all that was typed before was read: a program that changes
-// the terminal's modes first, as shells do, would take it for another. Where something is
-// unread it does nothing.
+// the terminal's modes first, as shells do, would take it for another. While something
+// is unread, it does nothing.
 func TypeEnd(master int) error {
 	peer, err := openPeer(master, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK)
 	if err != nil {
@@ -115,8 +115,8 @@ func onDescriptor(f *os.File, do func(fd int) error) error {
 	return failed
 }
 
-// Raw has a terminal hand on every byte as it is typed, without echo, and none of them as
-// a signal. restore puts it back to what it was; it may be called more than once.
+// Raw has a terminal hand on every byte as it is typed, without echo, and none of them
+// as a signal. restore puts its modes back; it may be called more than once.
 func Raw(terminal *os.File) (restore func(), err error) {
 	before, err := change(terminal, makeRaw)
 	return func() { putBack(terminal, unix.TCSETS, before) }, err
@@ -149,9 +149,9 @@ func RawPTY(size Window) (master, terminal int, err error) {
 	return master, terminal, nil
 }
 
-// Hush has a terminal not show what is typed, and otherwise do what a shell has it do:
-// hand on lines, and make signals of keys. restore puts it back to what it was; discard
-// drops what was typed and nobody has read.
+// Hush has a terminal hide typed characters, and otherwise behave as under a shell:
+// hand on lines, and make signals of keys. restore puts its modes back; discard drops
+// typed characters that nobody has read.
 func Hush(terminal *os.File) (restore func(discard bool), err error) {
 	before, err := change(terminal, func(m *unix.Termios) {
 		m.Iflag |= unix.ICRNL

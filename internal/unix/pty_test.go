@@ -35,7 +35,7 @@ func TestTypeEnd(t *testing.T) {
 
 	_, err = io.WriteString(master, "line\n")
 	require.NoError(t, err)
-	typeEnd(t, master) // which waits for who reads the line
+	typeEnd(t, master) // waits for the reader of the line
 	restore, err := Raw(terminal)
 	require.NoError(t, err)
 	buf := make([]byte, 16)

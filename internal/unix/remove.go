@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RemoveTree removes a directory of this user's, with all that is in it. Where
-// there is none it does nothing. A link under the name, and a directory of
-// somebody else, stay as they are: the error is fs.ErrPermission. Whatever others
-// put there meanwhile, nothing outside of the directory is changed.
+// RemoveTree removes a directory of this user's, with all that is in it. Without one it
+// does nothing. A link under the name, and a directory of somebody else, stay as they
+// are: the error is fs.ErrPermission. Nothing outside of the directory is changed, even
+// if others put links there meanwhile.
 func RemoveTree(path string) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	switch {

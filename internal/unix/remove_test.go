@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Who attacks whom: neither is root, who may do all.
+// Attacker and victim: neither is root, who may do all.
 const (
 	victim   = 65534
 	attacker = 65533
@@ -29,7 +29,7 @@ func asUser(uid uint32, words ...string) *exec.Cmd {
 	return cmd
 }
 
-// stickyPlace is a directory like /tmp, in which all may make something.
+// stickyPlace returns a directory like /tmp, in which all may make something.
 func stickyPlace(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -99,8 +99,8 @@ func TestRemoveTreeOfAnOrdinaryUser(t *testing.T) {
 	require.NoDirExists(t, dir)
 }
 
-// What another user has put under the name stays, whatever it is and however
-// often it becomes something else in between.
+// An entry of another user under the name stays, of any kind and however often it
+// changes in between.
 func TestRemoveTreeOfAnotherUser(t *testing.T) {
 	place := stickyPlace(t)
 	home := own(t, filepath.Join(place, "home"), victim, 0o755)

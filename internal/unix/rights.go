@@ -65,12 +65,12 @@ func PassSender(sock int) error {
 	return nil
 }
 
-// Recv receives one message and the descriptors that came with it, which are
-// the caller's from now on and close-on-exec. The message is valid until the
-// next Recv. It never waits: the error is syscall.EAGAIN where there is no
-// message, io.EOF where the sender is gone, and ErrTruncated where the message
-// was longer than the buffer or this process has no room for the descriptors;
-// whatever did arrive is closed then. Other programs may send empty messages.
+// Recv receives one message and the descriptors that came with it, which are the
+// caller's from now on and close-on-exec. The message is valid until the next Recv. It
+// never waits: the error is syscall.EAGAIN where there is no message, io.EOF where the
+// sender is gone, and ErrTruncated where the message was longer than the buffer or this
+// process has no room for the descriptors; descriptors that did arrive are closed then.
+// Other programs may send empty messages.
 func (r *Rights) Recv(sock int) (msg []byte, fds []int, err error) {
 	var n, oobn, flags int
 	for {

@@ -64,9 +64,9 @@ func (l Rlimit) Valid() error {
 	return nil
 }
 
-// Rlimits returns all resource limits that this process was started with, in
-// the order of their numbers. The Go runtime raises the soft limit of open files
-// at start-up; what is returned is the value before that.
+// Rlimits returns all resource limits that this process was started with, in the order
+// of their numbers. The Go runtime raises the soft limit of open files at start-up;
+// Rlimits returns the value before that.
 func Rlimits() ([]Rlimit, error) {
 	all := make([]Rlimit, 0, len(resourceNames))
 	for _, id := range slices.Sorted(maps.Keys(resourceNames)) {
@@ -97,7 +97,7 @@ func originalNoFile() (uint64, error) {
 	}
 	defer r.Close()
 	p, err := os.StartProcess("/bin/sh", []string{"sh"}, &os.ProcAttr{Env: []string{}, Files: []*os.File{r, nil, nil}})
-	if errors.Is(err, os.ErrNotExist) { // an image without a shell: what the runtime has set is near
+	if errors.Is(err, os.ErrNotExist) { // an image without a shell: the runtime's value is near
 		w.Close()
 		return math.MaxUint64, nil
 	}
@@ -117,9 +117,9 @@ func originalNoFile() (uint64, error) {
 	return l.Cur, nil
 }
 
-// SetRlimit sets a limit of this process, which programs started from now on
-// inherit. Where the hard limit cannot be raised that far (not root), the
-// limit is set to what can be had; got says what that is.
+// SetRlimit sets a limit of this process, which programs started from now on inherit.
+// If the hard limit cannot be raised that far (not root), the limit is set as high as
+// possible; got is the outcome.
 func SetRlimit(want Rlimit) (got Rlimit, err error) {
 	if err := want.Valid(); err != nil {
 		return Rlimit{}, err
@@ -145,11 +145,10 @@ func SetRlimit(want Rlimit) (got Rlimit, err error) {
 	return Rlimit{Resource: id, Cur: l.Cur, Max: l.Max}, nil
 }
 
-// RaiseNoFile raises this process's soft limit of open files to at least want,
-// and where that is above the hard limit tries to raise that too (root), up to
-// the kernel's fs.nr_open. It returns the soft limit then in force, which may be
-// less than want: that is no error, since the caller knows what it can do with
-// less.
+// RaiseNoFile raises this process's soft limit of open files to at least want, and
+// where that is above the hard limit tries to raise that too (root), up to the kernel's
+// fs.nr_open. It returns the soft limit then in force, which may be less than want:
+// that is no error, since the caller can do with less.
 func RaiseNoFile(want uint64) (uint64, error) {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
@@ -174,7 +173,7 @@ func RaiseNoFile(want uint64) (uint64, error) {
 	return soft, nil
 }
 
-// OpenFiles is this process's soft limit of open files; 0 where it is not known.
+// OpenFiles returns this process's soft limit of open files; 0 where it is not known.
 func OpenFiles() uint64 {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
@@ -183,8 +182,8 @@ func OpenFiles() uint64 {
 	return l.Cur
 }
 
-// NeedFiles makes sure that this process may have want files open; what says in
-// the error who needs them.
+// NeedFiles makes sure that this process may have want files open; the error says that
+// what needs them.
 func NeedFiles(want uint64, what string) error {
 	got, err := RaiseNoFile(want)
 	if err == nil && got < want {
@@ -193,11 +192,12 @@ func NeedFiles(want uint64, what string) error {
 	return err
 }
 
-// nrOpen is the kernel's ceiling for any limit of open files; where it cannot
+// nrOpen returns the kernel's ceiling for any limit of open files; where it cannot
 // be read, its default.
 func nrOpen() uint64 { return kernelNumber("fs/nr_open", 1<<20) }
 
-// MaxProcesses is how many processes and threads this machine can have at once.
+// MaxProcesses returns the number of processes and threads that this machine can have
+// at once.
 func MaxProcesses() uint64 { return kernelNumber("kernel/pid_max", 1<<22) }
 
 // kernelNumber reads a number below /proc/sys; where it cannot be read, fallback.

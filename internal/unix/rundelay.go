@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RunDelay is for how long the calling thread was ready to run so far and did not, for
-// want of a processor: by how much more after a wait than before it is how late the
-// thread was woken. A caller has to be locked to its thread. ok is false where the kernel
-// does not count that, or there is no descriptor to read it.
+// RunDelay returns the time that the calling thread was ready to run so far and did
+// not, for want of a processor: its growth during a wait is the delay of the wake-up. A
+// caller has to be locked to its thread. ok is false where the kernel does not count
+// that, or there is no descriptor to read it.
 func RunDelay() (d time.Duration, ok bool) {
 	fd, err := unix.Open(fmt.Sprintf("/proc/self/task/%d/schedstat", unix.Gettid()), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

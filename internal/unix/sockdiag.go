@@ -21,7 +21,7 @@ const (
 )
 
 const (
-	// diagBatch is how many sockets are asked for with one system call. The answers of
+	// diagBatch is the number of sockets asked for with one system call. The answers of
 	// all fit into a socket's queue.
 	diagBatch = 32
 	// loopback is the number of the loopback interface, in every network namespace. A
@@ -100,7 +100,7 @@ func diagListener(fd int, own netip.AddrPort) error {
 	})
 }
 
-// zoneNumber is the number of the interface of a link-local address.
+// zoneNumber returns the number of the interface of a link-local address.
 func zoneNumber(zone string) int {
 	if n, err := strconv.Atoi(zone); err == nil {
 		return n
@@ -125,7 +125,7 @@ func appendDiag(q []byte, sequence uint32, at, to netip.AddrPort, iface int) []b
 	if at.Addr().Is6() {
 		b[0] = unix.AF_INET6
 	}
-	ne.PutUint32(b[4:], 1<<32-1) // whatever its state is
+	ne.PutUint32(b[4:], 1<<32-1) // in any state
 	be.PutUint16(b[8:], at.Port())
 	be.PutUint16(b[10:], to.Port())
 	copy(b[12:28], at.Addr().AsSlice())
@@ -167,7 +167,7 @@ func receive(fd int, b []byte) (n int, err error) {
 	}
 }
 
-// diagSocket is what the kernel says of a socket.
+// diagSocket is the kernel's record of a socket.
 type diagSocket struct {
 	sequence     uint32 // of the question
 	found        bool

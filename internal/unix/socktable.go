@@ -48,7 +48,7 @@ func eachTable(do func(table io.Reader) error) error {
 	return nil
 }
 
-// unmapped is an address as the kernel's tables have it.
+// unmapped returns an address as the kernel's tables have it.
 func unmapped(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }

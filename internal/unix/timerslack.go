@@ -16,9 +16,9 @@ import (
 // that a slack can only be inherited.
 const CoarseTimers = time.Millisecond
 
-// DefaultTimerSlack returns the timer slack that this process was forked with,
-// whatever it is now. Only the process's first thread knows it: call it from an
-// init function, which that thread runs.
+// DefaultTimerSlack returns the timer slack that this process was forked with. Only the
+// process's first thread knows it: call it from an init function, which that thread
+// runs.
 func DefaultTimerSlack() time.Duration {
 	now, err := timerSlack()
 	if err != nil {
@@ -35,8 +35,8 @@ func timerSlack() (time.Duration, error) {
 	return time.Duration(slack), err
 }
 
-// SetTimerSlack sets the timer slack of the calling thread, which threads and
-// processes made by it inherit; 0 is what it began with.
+// SetTimerSlack sets the timer slack of the calling thread, which threads and processes
+// made by it inherit; 0 restores its first one.
 func SetTimerSlack(slack time.Duration) error {
 	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(slack), 0, 0, 0); err != nil {
 		return fmt.Errorf("prctl: timer slack %v: %w", slack, err)

@@ -8,12 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TryRecv reads from a socket and never waits: EAGAIN where nothing is there. It
-// does not rely on the descriptor being nonblocking, which is an attribute of the
-// open file: who handed the socket over may have kept a duplicate, and change it
-// at any time. The runtime is not told of the system call, which is over at once:
-// where many processes share a processor, its bookkeeping costs more than the
-// call. Otherwise it is as Read.
+// TryRecv reads from a socket and never waits: EAGAIN where nothing is there. It does
+// not rely on the descriptor being nonblocking, which is an attribute of the open file:
+// the giver of the socket may have kept a duplicate, and change it at any time. The
+// runtime is not told of the system call, which is over at once: where many processes
+// share a processor, its bookkeeping costs more than the call. Otherwise it is as Read.
 func TryRecv(sock int, p []byte) (int, error) {
 	for {
 		n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(sock), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), unix.MSG_DONTWAIT, 0, 0)

@@ -67,8 +67,8 @@ func TestReadWrite(t *testing.T) {
 		r, w := pipe(t)
 		testReadWrite(t, r, w, Read, Write)
 	})
-	// It is said of no descriptor that it does not wait: who has a duplicate of one
-	// could take that back.
+	// No descriptor is assumed to be nonblocking: the holder of a duplicate could take
+	// that back.
 	t.Run("a socket", func(t *testing.T) {
 		r, w, err := StreamPair()
 		require.NoError(t, err)
@@ -151,7 +151,7 @@ func testPoller(t *testing.T, waitFor func(*Poller, []Ready) (int, error)) {
 	assert.Equal(t, []Ready{{Tag: rTag, Readable: true}}, wait())
 	assert.Equal(t, []Ready{{Tag: rTag, Readable: true}}, wait(), "level triggered")
 
-	// What was ready before a wake-up comes first.
+	// Descriptors that were ready before a wake-up come first.
 	p.Wake()
 	n, err = p.Wait(buf[:1], 0)
 	require.NoError(t, err)
@@ -252,7 +252,7 @@ func TestPollerParkMissesNothing(t *testing.T) {
 		n, err := p.Park(buf)
 		require.NoError(t, err)
 		for _, ready := range buf[:n] {
-			// Not all that is there: what is left must be reported again.
+			// Not all that is there: the rest must be reported again.
 			switch n, err := Read(ends[ready.Tag], one); err {
 			case io.EOF:
 				require.NoError(t, p.Remove(ends[ready.Tag]))
@@ -505,7 +505,8 @@ func TestMemFile(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// Who maps memory of others can write there, and not cut it from under its readers.
+// A process that maps others' memory can write there, and not cut it from under its
+// readers.
 func TestSharedMemory(t *testing.T) {
 	f, err := SharedMemory("counters", []byte("head"), 1<<20)
 	require.NoError(t, err)

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SelfUsage is the processor time that this process has taken, and the most
+// SelfUsage returns the processor time that this process has taken, and the most
 // memory that it ever held, in bytes.
 func SelfUsage() (cpu time.Duration, memory int64) {
 	var u unix.Rusage
@@ -16,7 +16,7 @@ func SelfUsage() (cpu time.Duration, memory int64) {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), u.Maxrss << 10 // the kernel counts KiB
 }
 
-// Monotonic is the time on the node's monotonic clock, which all its processes
+// Monotonic returns the time on the node's monotonic clock, which all its processes
 // share and which nobody sets. Only differences mean anything.
 func Monotonic() time.Duration {
 	var t unix.Timespec

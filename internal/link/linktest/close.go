@@ -47,7 +47,7 @@ func testCloseLoses(t *testing.T, p *pair) {
 }
 
 func testCloseUnblocks(t *testing.T, p *pair) {
-	var pumps []*pump
+	var pumps []*framePump
 	for _, s := range []link.Stream{link.KVS, link.Data, link.Stdio, link.Service} {
 		pumps = append(pumps, startPump(p.parent, s))
 	}
@@ -121,6 +121,6 @@ func testCloseAfterEnd(t *testing.T, p *pair) {
 		_, err := p.child.Recv(s)
 		require.Equal(t, io.EOF, err)
 	}
-	// What the child still had to say reaches nobody.
+	// The child's further frames reach nobody.
 	require.ErrorIs(t, p.child.End(p.context()), link.ErrLost)
 }

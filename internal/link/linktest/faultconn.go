@@ -14,7 +14,7 @@ type ConnFaults struct {
 	StallAt  int // this byte and all that follow wait until Close
 }
 
-// FaultConn is a byte pipe that breaks what is written to it.
+// FaultConn is a byte pipe that breaks the bytes written to it.
 type FaultConn struct {
 	conn   io.ReadWriteCloser
 	faults ConnFaults
@@ -59,7 +59,7 @@ func (c *FaultConn) Write(p []byte) (int, error) {
 	return c.write(p)
 }
 
-// index is where in p the byte that is the at-th of all written lies.
+// index finds the at-th of all written bytes in p.
 func (c *FaultConn) index(at int, p []byte) (int, bool) {
 	i := at - 1 - c.written
 	return i, at > 0 && i >= 0 && i < len(p)
@@ -78,7 +78,7 @@ func (c *FaultConn) Written() int {
 	return c.written
 }
 
-// Close closes the connection below and releases what is stalled.
+// Close closes the connection below and releases stalled writes.
 func (c *FaultConn) Close() error {
 	err := c.conn.Close()
 	c.once.Do(func() { close(c.closed) })

@@ -12,8 +12,8 @@ import (
 // ErrInjected is wrapped by every error that a fault of this package causes.
 var ErrInjected = errors.New("injected fault")
 
-// Faults says how WithFaults breaks a link. The zero value breaks nothing.
-// Frames are counted from 1.
+// Faults lists the ways in which WithFaults breaks a link. The zero value breaks
+// nothing. Frames are counted from 1.
 type Faults struct {
 	// DropAt closes the link below in place of sending the DropAt-th frame,
 	// counted over all streams; 0 never does. To this side and to the peer
@@ -22,8 +22,8 @@ type Faults struct {
 	// DropAtEnd closes the link below in place of End: the peer has every
 	// frame and no END.
 	DropAtEnd bool
-	// FailSend is asked before the n-th frame of stream s is sent; an error
-	// is what Send returns, and the frame is not sent. Nil fails nothing.
+	// FailSend is asked before the n-th frame of stream s is sent; Send returns its
+	// error instead of sending. Nil fails nothing.
 	FailSend func(s link.Stream, n int) error
 	// BeforeSend and AfterRecv are called around the n-th frame of stream s
 	// and delay it for as long as they block: tests let them wait for a
@@ -52,7 +52,7 @@ type faulty struct {
 
 func (l *faulty) Send(s link.Stream, frame []byte) error {
 	if s >= link.NumStreams {
-		return l.Link.Send(s, frame) // which refuses it
+		return l.Link.Send(s, frame) // it refuses the frame
 	}
 	l.mu.Lock()
 	l.total++

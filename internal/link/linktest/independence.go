@@ -23,21 +23,21 @@ var independenceTests = []testCase{
 }
 
 const (
-	inFlight   = 1 << 20  // what may be under way per stream and direction
+	inFlight   = 1 << 20  // bytes under way per stream and direction
 	pumpFrame  = 32 << 10 // bytes per frame of a pump
 	stallAfter = 8        // frames any link takes unread: 256 KiB
 )
 
-// pump sends frames on s until Send fails, which closing its link makes it do.
-type pump struct {
+// framePump sends frames on s until Send fails, which closing its link makes it do.
+type framePump struct {
 	stalled chan struct{} // closed once stallAfter frames were taken
 	sent    atomic.Int64
 	err     error // why it ended; valid after wait
 	wg      sync.WaitGroup
 }
 
-func startPump(l link.Link, s link.Stream) *pump {
-	p := &pump{stalled: make(chan struct{})}
+func startPump(l link.Link, s link.Stream) *framePump {
+	p := &framePump{stalled: make(chan struct{})}
 	p.wg.Go(func() {
 		for i := 0; ; i++ {
 			if i == stallAfter {
@@ -55,7 +55,7 @@ func startPump(l link.Link, s link.Stream) *pump {
 	return p
 }
 
-func (p *pump) wait() error {
+func (p *framePump) wait() error {
 	p.wg.Wait()
 	return p.err
 }
@@ -76,7 +76,7 @@ func testStalled(t *testing.T, p *pair, from, to link.Link, unread link.Stream) 
 	}
 	require.LessOrEqual(t, pump.sent.Load()*pumpFrame, int64(inFlight), "more is under way than may be")
 
-	// What waited arrives in order once somebody reads.
+	// Waiting frames arrive in order once somebody reads.
 	for i := range 100 {
 		f, err := to.Recv(unread)
 		require.NoError(t, err)
@@ -88,7 +88,7 @@ func testStalled(t *testing.T, p *pair, from, to link.Link, unread link.Stream) 
 
 // testAllStalled leaves everything but Control unread, both ways.
 func testAllStalled(t *testing.T, p *pair) {
-	var pumps []*pump
+	var pumps []*framePump
 	p.bothWays(func(from, _ link.Link) {
 		for _, s := range stallable {
 			pumps = append(pumps, startPump(from, s))

@@ -1,4 +1,4 @@
-// Package linktest holds what tests of links share: Run, the conformance suite
+// Package linktest holds the common parts of tests of links: Run, the conformance suite
 // that every implementation of link.Link passes; WithFaults and WithTrace, the
 // decorators that break a link at a chosen frame and that record its calls; and
 // FaultConn, which breaks the byte pipe below a link at a chosen byte.
@@ -24,8 +24,8 @@ import (
 	"github.com/golaunch/golaunch/internal/link"
 )
 
-// Opener makes the two connected sides of a fresh link, the parent's first.
-// Whatever it starts must have ended when both sides are closed.
+// Opener makes the two connected sides of a fresh link, the parent's first. All that it
+// starts must have ended when both sides are closed.
 type Opener func(t testing.TB) (parent, child link.Link)
 
 // guardTime is after how long a stuck test is cut: far beyond what any needs.
@@ -99,7 +99,7 @@ func streams() []link.Stream {
 	return all
 }
 
-// message is the i-th test frame of a stream: recognisable everywhere, and n
+// message returns the i-th test frame of a stream: recognisable everywhere, and n
 // bytes long unless what it says is longer.
 func message(s link.Stream, i, n int) []byte {
 	text := fmt.Appendf(nil, "stream %d frame %d ", s, i)
@@ -118,7 +118,7 @@ func requireFrame(t testing.TB, want, got []byte) {
 	}
 }
 
-// drained is what reading a stream to its end returned.
+// drained is the outcome of reading a stream to its end.
 type drained struct {
 	frames [][]byte
 	err    error // io.EOF where the peer ended

@@ -36,7 +36,7 @@ var (
 // end is one side of a pair.
 type end struct {
 	peer   *end
-	in     [link.NumStreams]fifo.Queue // what the peer sent
+	in     [link.NumStreams]fifo.Queue // frames of the peer
 	atEOF  atomic.Uint32               // bit s: Recv(s) has returned io.EOF
 	ending atomic.Bool                 // End was called
 	acked  chan struct{}               // closed when the peer's atEOF is complete
@@ -116,8 +116,8 @@ func (e *end) End(ctx context.Context) error {
 	case <-e.down:
 	case <-ctx.Done():
 	}
-	// More than one may have happened: what the peer acknowledged stays so,
-	// unless this side itself closed.
+	// Several causes may coincide: an acknowledged end stays so, unless this side
+	// itself closed.
 	e.mu.Lock()
 	cause := e.cause
 	e.mu.Unlock()

@@ -26,8 +26,8 @@ const agentCommand = "tlslink-test-agent"
 // hostVar tells a started agent where it is supposed to be.
 const hostVar = "GOLAUNCH_TEST_HOST"
 
-// agent is what a resource manager starts: it reads the secret, dials its
-// parent, says where it is and repeats what it hears until the parent ends.
+// agent stands in for the agent that a resource manager starts: it reads the secret,
+// dials its parent, says its number and echoes frames until the parent ends.
 func agent(addr string) int {
 	err := func() error {
 		secret, err := tlslink.ReadSecret(os.Stdin)

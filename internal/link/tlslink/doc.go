@@ -26,6 +26,6 @@
 // places). Somebody on the network can thereby have honest dialers call again, but
 // neither read, write nor join.
 //
-// What is not here: which node a connection comes from (the agent's hello says
-// so), retries, and liveness (yamuxlink).
+// Not here: the node of a connection (the agent's hello has it), retries, and liveness
+// (yamuxlink).
 package tlslink

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// handshakes is how many are under way at a time: all at once would be slow for each.
+// handshakes bounds those under way at a time: all at once would be slow for each.
 const handshakes = 64
 
-// crowdedPatience is how long somebody whom nobody expects may take for a proof while others
-// wait for a hand.
+// crowdedPatience is the time that an unexpected peer has for a proof while others wait
+// for a hand.
 const crowdedPatience = time.Second
 
-// hands are those that handshakes take. No address has all of them, whoever calls from it and
-// says something, but no proof.
+// hands bounds the handshakes under way. No address has all of them, so that callers
+// from it who say something, but no proof, hold no others up.
 type hands struct {
 	expected map[netip.Addr]bool // as of places
 	taken    []*peer             // the oldest first
@@ -23,8 +23,8 @@ type hands struct {
 	order    list.List // of *line, in the order in which they came
 }
 
-// line is who calls from an address and has spoken.
-type line struct {
+// callerLine holds the peers of an address that have spoken.
+type callerLine struct {
 	addr    netip.Addr
 	has     int     // hands
 	waiting []*peer // for one, the oldest first
@@ -34,7 +34,8 @@ func newHands(expected map[netip.Addr]bool) *hands {
 	return &hands{expected: expected, lines: map[netip.Addr]*list.Element{}}
 }
 
-// share is how many hands an address may have: so many that others find some.
+// share returns the number of hands that an address may have: so many that others find
+// some.
 func (h *hands) share(a netip.Addr) int {
 	if h.expected[a] {
 		return handshakes * 3 / 4
@@ -46,10 +47,10 @@ func (h *hands) share(a netip.Addr) int {
 func (h *hands) wait(x *peer) {
 	e := h.lines[x.source()]
 	if e == nil {
-		e = h.order.PushBack(&line{addr: x.source()})
+		e = h.order.PushBack(&callerLine{addr: x.source()})
 		h.lines[x.source()] = e
 	}
-	l := e.Value.(*line)
+	l := e.Value.(*callerLine)
 	l.waiting = append(l.waiting, x)
 }
 
@@ -59,7 +60,7 @@ func (h *hands) leave(x *peer) {
 	if e == nil {
 		return
 	}
-	l := e.Value.(*line)
+	l := e.Value.(*callerLine)
 	if i := slices.Index(h.taken, x); i >= 0 {
 		h.taken = slices.Delete(h.taken, i, i+1)
 		l.has--
@@ -89,10 +90,11 @@ func (h *hands) turn(now time.Time) {
 	}
 }
 
-// next is the line that has fewest hands of those that may have one more; nil if there is none.
-func (h *hands) next() (next *line) {
+// next returns the line that has fewest hands of those that may have one more; nil if
+// there is none.
+func (h *hands) next() (next *callerLine) {
 	for e := h.order.Front(); e != nil && (next == nil || next.has > 0); e = e.Next() {
-		l := e.Value.(*line)
+		l := e.Value.(*callerLine)
 		if len(l.waiting) > 0 && l.has < h.share(l.addr) && (next == nil || l.has < next.has) {
 			next = l
 		}
@@ -103,14 +105,14 @@ func (h *hands) next() (next *line) {
 // wanted tells whether somebody waits for a hand.
 func (h *hands) wanted() bool {
 	for e := h.order.Front(); e != nil; e = e.Next() {
-		if len(e.Value.(*line).waiting) > 0 {
+		if len(e.Value.(*callerLine).waiting) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// slow are those who have had a hand for too long, if others wait for one.
+// slow returns the peers that have had a hand for too long, if others wait for one.
 func (h *hands) slow(now time.Time) (slow []*peer) {
 	if !h.wanted() {
 		return nil

@@ -16,14 +16,13 @@ import (
 
 // Options tunes a Listener. The zero value is right outside of tests.
 type Options struct {
-	// HandshakeTimeout is how long a peer may take to prove itself; 0 means
-	// 5 s.
+	// HandshakeTimeout is the time that a peer has to prove itself; 0 means 5 s.
 	HandshakeTimeout time.Duration
 	// MaxPending bounds the connections that have not been proved; for a further one
 	// another has to go (places.leaves). 0 means 64.
 	MaxPending int
-	// Expected finds addresses of those who are expected to call, who are the last to go. It is
-	// called once at most, when all places are taken; nil finds none.
+	// Expected finds addresses of peers that are expected to call: they are the last to
+	// go. It is called once at most, when all places are taken; nil finds none.
 	Expected func(context.Context) []netip.Addr
 	// Log is told why a connection was refused, a line at a time, possibly
 	// from several goroutines at once; nil discards it.
@@ -46,7 +45,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// Listener accepts connections of those who know the job's secret.
+// Listener accepts connections of peers that know the job's secret.
 type Listener struct {
 	opts   Options
 	secret Secret
@@ -65,7 +64,7 @@ type Listener struct {
 	crowd  crowd
 }
 
-// callBatch is how many connections are taken at a time.
+// callBatch is the number of connections taken at a time.
 const callBatch = 64
 
 var (
@@ -127,7 +126,7 @@ func Listen(ctx context.Context, addr string, secret Secret, opts Options) (*Lis
 	return l, nil
 }
 
-// Addr is the address that the listener is bound to.
+// Addr returns the address that the listener is bound to.
 func (l *Listener) Addr() net.Addr { return l.tcp.Addr() }
 
 // Accept waits for the next connection whose peer proved that it knows the
@@ -319,7 +318,7 @@ func (l *Listener) turn() {
 	}
 	for _, x := range slow {
 		x.why = errSlow
-		_ = x.conn.Close() // which has it leave
+		_ = x.conn.Close() // then it leaves
 	}
 }
 

@@ -18,7 +18,7 @@ type peer struct {
 	began time.Time     // since then
 }
 
-// source is where it calls from.
+// source returns the address that it calls from.
 func (x *peer) source() netip.Addr { return x.addr.Addr().Unmap() }
 
 // places are those of connections that have not been proved. There are always some for
@@ -47,7 +47,7 @@ func (p *places) expect(a netip.Addr) { p.expected[a.Unmap()] = true }
 // enter gives a peer a place, and returns who had to go for that; nil if nobody had.
 func (p *places) enter(x *peer) (gone *peer) {
 	if p.taken >= p.max {
-		gone = p.leaves()
+		gone = p.victim()
 		gone.why = errCrowded
 		_ = gone.conn.Close()
 		p.leave(gone)
@@ -93,11 +93,11 @@ func (p *places) speaks(x *peer) {
 	}
 }
 
-// leaves is who goes when there is no place: of an address that has more than its share, a quarter
-// of all places, with peers that have said nothing yet; of one that nobody is expected to call
-// from; of the one that has most of these, or most at all. There it is the oldest that has said
-// nothing, or the oldest.
-func (p *places) leaves() *peer {
+// victim returns the peer that goes when there is no place: of an address that has more
+// than its share, a quarter of all places, with peers that have said nothing yet; of
+// one from which no peer is expected; of the one that has most of these, or most at
+// all. There it is the oldest that has said nothing, or the oldest.
+func (p *places) victim() *peer {
 	var worst *source
 	for _, s := range p.sources {
 		if worst == nil || p.worse(s, worst) {
@@ -111,7 +111,7 @@ func (p *places) leaves() *peer {
 }
 
 func (p *places) worse(a, b *source) bool {
-	if x, y := p.over(a), p.over(b); x != y {
+	if x, y := p.isCrowded(a), p.isCrowded(b); x != y {
 		return x
 	}
 	if x, y := p.expected[a.addr], p.expected[b.addr]; x != y {
@@ -123,7 +123,7 @@ func (p *places) worse(a, b *source) bool {
 	return len(a.peers) > len(b.peers)
 }
 
-func (p *places) over(s *source) bool { return s.silent > p.max/4 }
+func (p *places) isCrowded(s *source) bool { return s.silent > p.max/4 }
 
 // clear sends everybody away.
 func (p *places) clear() {

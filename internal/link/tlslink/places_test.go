@@ -25,8 +25,8 @@ func caller(host string, port int) *peer {
 	return &peer{addr: netip.AddrPortFrom(netip.MustParseAddr(host), uint16(port)), conn: &hangUp{}, turn: make(chan struct{})}
 }
 
-// Whatever others do, one who calls finds a place; who goes for that is decided as
-// follows.
+// Every caller finds a place, in spite of others; the peer that goes for it is chosen
+// as follows.
 func TestWhoGoes(t *testing.T) {
 	const flood, gateway, host, other = "10.9.9.9", "10.8.8.8", "10.0.0.1", "10.0.0.2"
 	type group struct {
@@ -60,7 +60,7 @@ func TestWhoGoes(t *testing.T) {
 					}
 				}
 			}
-			gone := p.leaves()
+			gone := p.victim()
 			require.Equal(t, fmt.Sprintf("%s:%d", x.want, x.port), gone.addr.String())
 			next := caller(host, 1000)
 			require.Same(t, gone, p.enter(next))

@@ -25,7 +25,7 @@ const (
 	roleListener  = "listener"
 )
 
-// proof is what the given role shows on conn, whose TLS handshake is complete.
+// proof returns the proof of the given role on conn, whose TLS handshake is complete.
 func proof(conn *tls.Conn, secret Secret, role string) ([]byte, error) {
 	state := conn.ConnectionState()
 	if state.NegotiatedProtocol != protocol {
@@ -89,8 +89,8 @@ func authenticate(ctx context.Context, conn *tls.Conn, secret Secret, dialer boo
 	return err
 }
 
-// listenerConfig makes the certificate that TLS asks of a listener. It is not
-// what peers are known by.
+// listenerConfig makes the certificate that TLS asks of a listener. Peers are not known
+// by it.
 func listenerConfig() (*tls.Config, error) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {

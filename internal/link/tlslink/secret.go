@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// Secret is what the agents of one job have in common and nobody else knows.
-// Printing it, with any verb, does not show it.
+// Secret is known to the agents of one job alone. Printing it, with any verb, does not
+// show it.
 type Secret [32]byte
 
 // encodedLen is the length of a secret as it travels: hex digits and a newline.
@@ -25,8 +25,8 @@ func NewSecret() Secret {
 	return s
 }
 
-// Reader returns the secret in the form that ReadSecret reads: what
-// bootstrap.Bulk hands to each agent.
+// Reader returns the secret in the form that ReadSecret reads: bootstrap.Bulk hands it
+// to each agent.
 func (s Secret) Reader() io.Reader {
 	return bytes.NewReader(append(hex.AppendEncode(nil, s[:]), '\n'))
 }

@@ -131,8 +131,8 @@ func silent(t *testing.T, l *tlslink.Listener, from string, n int, set func(fd i
 	}
 }
 
-// Nobody waits for those who are silent, though their time is never up: not for many from
-// another address, nor for many from one's own. Who they were is known.
+// Nobody waits for those who are silent, though their time is never up: not for many
+// from another address, nor for many from one's own. They are known afterwards.
 func TestASilentCrowdHoldsNobodyUp(t *testing.T) {
 	for _, from := range []string{"127.0.0.9", "127.0.0.1"} {
 		t.Run(from, func(t *testing.T) {
@@ -223,8 +223,8 @@ func TestExpectedCallersKeepTheirPlaces(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded, "it was not sent away")
 }
 
-// BenchmarkSilentStranger is what one costs who is given a place, and loses it to the
-// next.
+// BenchmarkSilentStranger measures a silent stranger that is given a place, and loses
+// it to the next.
 func BenchmarkSilentStranger(b *testing.B) {
 	refused := make(refusals, 64+b.N)
 	l := listen(b, tlslink.NewSecret(), tlslink.Options{HandshakeTimeout: time.Hour, Log: refused.log})
@@ -241,7 +241,7 @@ func BenchmarkSilentStranger(b *testing.B) {
 			b.Cleanup(func() { syscall.Close(fd) })
 		}
 	}
-	nobody, err := net.Listen("tcp", "127.0.0.1:0") // who takes no call
+	nobody, err := net.Listen("tcp", "127.0.0.1:0") // takes no call
 	require.NoError(b, err)
 	defer nobody.Close()
 	const sample = 1000
@@ -258,7 +258,7 @@ func BenchmarkSilentStranger(b *testing.B) {
 	b.ReportMetric(float64(usage(b)-began)/float64(b.N)-float64(own), "our-cpu-ns/op")
 }
 
-// usage is the processor time that was used.
+// usage returns the processor time that was used.
 func usage(b *testing.B) time.Duration {
 	var r syscall.Rusage
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &r))

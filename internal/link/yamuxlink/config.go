@@ -23,27 +23,26 @@ const (
 	// that takes no more.
 	lingerTime = time.Second
 
-	// maxControlBacklog is what may be received on Control and not yet be
-	// asked for. Control never waits, so that a peer that leaves more unread
-	// loses the link.
+	// maxControlBacklog bounds the bytes received on Control and not yet asked for.
+	// Control never waits, so that a peer that leaves more unread loses the link.
 	maxControlBacklog = 16 << 20
 )
 
-// Config says how to run one side of a link.
+// Config configures one side of a link.
 type Config struct {
 	// Parent is true on exactly one of the two sides.
 	Parent bool
-	// LostAfter is how long a peer may be silent, or refuse bytes, before the
-	// link is lost; 0 means DefaultLostAfter. Both sides should have the same:
-	// each sends beats by its own.
+	// LostAfter is the time that a peer may be silent, or refuse bytes, before the link
+	// is lost; 0 means DefaultLostAfter. Both sides should have the same: each sends
+	// beats by its own.
 	LostAfter time.Duration
 	// Silent, if not nil, is told that the link is lost for the peer's silence, and
 	// how, before the connection is closed: closing it may take its time. It must
 	// not call the link.
 	Silent func(cause error)
-	// Log receives what the multiplexer has to say, a line at a time without
-	// its end, possibly from several goroutines at once; nil discards it. It
-	// must not call the link.
+	// Log receives the multiplexer's messages, a line at a time without its end,
+	// possibly from several goroutines at once; nil discards it. It must not call the
+	// link.
 	Log func(line string)
 }
 
@@ -67,7 +66,7 @@ func (c Config) validate() (Config, error) {
 // timeouts and the closing of sessions are the link's.
 func (c Config) muxConfig() *yamux.Config {
 	return &yamux.Config{
-		AcceptBacklog:          int(link.NumStreams), // what the parent opens without waiting
+		AcceptBacklog:          int(link.NumStreams), // streams that the parent opens without waiting
 		EnableKeepAlive:        false,
 		KeepAliveInterval:      math.MaxInt64, // unused, but must not be 0
 		ConnectionWriteTimeout: math.MaxInt64, // see vigil: a stalled write ends the session

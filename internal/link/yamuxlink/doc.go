@@ -1,7 +1,7 @@
-// Package yamuxlink is a link.Link over any byte pipe: the standard input and
-// output of an SSH session, a socket pair, a TLS connection. The yamux
-// multiplexer gives the five streams their independence; this package adds
-// what yamux lacks: frames, an acknowledged end, and liveness.
+// Package yamuxlink is a link.Link over any byte pipe: the standard input and output of
+// an SSH session, a socket pair, a TLS connection. The yamux multiplexer gives the five
+// streams their independence; this package adds the parts that yamux lacks: frames, an
+// acknowledged end, and liveness.
 //
 // # Wire format
 //
@@ -38,6 +38,6 @@
 // while it writes. An idle side takes 20 to 30 KiB, stacks included
 // (BenchmarkIdle). A frame of up to 32 KiB is one write on the connection.
 //
-// What is not here: authentication (the pipe is authenticated, see tlslink),
-// integrity (the pipe has it), and the meaning of frames (package tree).
+// Not here: authentication (the pipe is authenticated, see tlslink), integrity (the
+// pipe has it), and the meaning of frames (package tree).
 package yamuxlink

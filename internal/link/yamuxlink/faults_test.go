@@ -16,14 +16,14 @@ import (
 	"github.com/golaunch/golaunch/internal/link/linktest"
 )
 
-// outcome is what one side saw of a conversation.
+// outcome is one side's view of a conversation.
 type outcome struct {
 	got [link.NumStreams][]string
 	err [link.NumStreams]error // why each stream stopped
 	end error                  // of End
 }
 
-// said is what either side sends on each stream, END behind it.
+// said lists the frames that either side sends on each stream, END behind them.
 var said = []string{"", "one", "and a longer one"}
 
 // converse lets both sides of l say what they have to say, end and close.

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// gate is a connection whose writes pass, wait or vanish.
-type gate struct {
+// gatedConn is a connection whose writes pass, wait or vanish.
+type gatedConn struct {
 	io.ReadWriteCloser
 	mu     sync.Mutex
 	change sync.Cond
@@ -21,20 +21,20 @@ const (
 	swallow           // writes succeed and arrive nowhere
 )
 
-func newGate(conn io.ReadWriteCloser) *gate {
-	g := &gate{ReadWriteCloser: conn}
+func newGate(conn io.ReadWriteCloser) *gatedConn {
+	g := &gatedConn{ReadWriteCloser: conn}
 	g.change.L = &g.mu
 	return g
 }
 
-func (g *gate) set(s gateState) {
+func (g *gatedConn) set(s gateState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.state = s
 	g.change.Broadcast()
 }
 
-func (g *gate) Write(p []byte) (int, error) {
+func (g *gatedConn) Write(p []byte) (int, error) {
 	g.mu.Lock()
 	for g.state == shut {
 		g.change.Wait()
@@ -48,7 +48,7 @@ func (g *gate) Write(p []byte) (int, error) {
 }
 
 // Close opens the gate, as closing unblocks any connection's writes.
-func (g *gate) Close() error {
+func (g *gatedConn) Close() error {
 	err := g.ReadWriteCloser.Close()
 	g.set(open)
 	return err

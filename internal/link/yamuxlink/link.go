@@ -58,10 +58,9 @@ var errNoEnd = errors.New("its other side closed the connection without a word")
 // it reads from is memory already and longer frames bypass it.
 const readBuffer = 512
 
-// New starts one side of a link over conn, which it owns from then on, even if
-// it returns an error. It neither waits for the peer nor reports what goes
-// wrong with it: Send and Recv do. Closing conn must unblock its Read and its
-// Write.
+// New starts one side of a link over conn, which it owns from then on, even if it
+// returns an error. It neither waits for the peer nor reports errors: Send and Recv do.
+// Closing conn must unblock its Read and its Write.
 func New(conn io.ReadWriteCloser, cfg Config) (*Link, error) {
 	cfg, err := cfg.validate()
 	if err != nil {
@@ -140,7 +139,7 @@ func (l *Link) await() error {
 	case <-l.opened:
 		return nil
 	case <-l.down:
-		return l.why()
+		return l.reason()
 	}
 }
 
@@ -229,8 +228,8 @@ func (l *Link) untilDown(log func(string)) func(string) {
 	}
 }
 
-// why returns why the link is down.
-func (l *Link) why() error {
+// reason returns the cause of the loss.
+func (l *Link) reason() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.cause

@@ -29,7 +29,7 @@ func TestBadConfig(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrClosedPipe, "the connection is closed")
 }
 
-// What a dying peer said last is received although writes to it fail already.
+// The last frames of a dying peer are received although writes to it fail already.
 func TestLastWordsAreHeard(t *testing.T) {
 	for name, pipe := range pipes {
 		t.Run(name, func(t *testing.T) {

@@ -19,15 +19,15 @@ func TestReadRecordRefuses(t *testing.T) {
 		bytes  string
 		want   string // of the error
 	}{
-		{"unknown kind", link.Control, "\x07\x00\x00\x00", "unknown packet kind 7"},
-		{"control packet elsewhere", link.Data, "\x04\x00\x00\x00", "packet kind 4 belongs on control"},
-		{"payload of an END", link.KVS, "\x01\x00\x00\x02ab", "packet kind 1 with a payload of 2 bytes"},
-		{"long control frame", link.Control, "\x00\x01\x00\x01", "a frame of 65537 bytes exceeds the limit of 65536"},
-		{"long frame", link.Stdio, "\x00\xff\xff\xff", "a frame of 16777215 bytes exceeds the limit of 1048640"},
-		{"nothing", link.Stdio, "", "EOF"},
-		{"half a header", link.Stdio, "\x00\x00", "unexpected EOF"},
-		{"header only", link.Stdio, "\x00\x00\x00\x05", "unexpected EOF"},
-		{"half a frame", link.Stdio, "\x00\x00\x00\x05abc", "unexpected EOF"},
+		{name: "unknown kind", stream: link.Control, bytes: "\x07\x00\x00\x00", want: "unknown packet kind 7"},
+		{name: "control packet elsewhere", stream: link.Data, bytes: "\x04\x00\x00\x00", want: "packet kind 4 belongs on control"},
+		{name: "payload of an END", stream: link.KVS, bytes: "\x01\x00\x00\x02ab", want: "packet kind 1 with a payload of 2 bytes"},
+		{name: "long control frame", stream: link.Control, bytes: "\x00\x01\x00\x01", want: "a frame of 65537 bytes exceeds the limit of 65536"},
+		{name: "long frame", stream: link.Stdio, bytes: "\x00\xff\xff\xff", want: "a frame of 16777215 bytes exceeds the limit of 1048640"},
+		{name: "nothing", stream: link.Stdio, want: "EOF"},
+		{name: "half a header", stream: link.Stdio, bytes: "\x00\x00", want: "unexpected EOF"},
+		{name: "header only", stream: link.Stdio, bytes: "\x00\x00\x00\x05", want: "unexpected EOF"},
+		{name: "half a frame", stream: link.Stdio, bytes: "\x00\x00\x00\x05abc", want: "unexpected EOF"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, err := readPacket(bytes.NewReader([]byte(c.bytes)), c.stream)

@@ -44,9 +44,9 @@ func (l *Link) Recv(s link.Stream) ([]byte, error) {
 	return frame, nil
 }
 
-// noteEOF notes that Recv returns io.EOF on s, and acknowledges the peer's end
-// with the last of the streams. An acknowledgement that cannot be written takes
-// the link down, which the peer's End reports; what was received stays so.
+// noteEOF notes that Recv returns io.EOF on s, and acknowledges the peer's end with the
+// last of the streams. An acknowledgement that cannot be written takes the link down,
+// which the peer's End reports; received frames stay so.
 func (l *Link) noteEOF(s link.Stream) {
 	bit := uint32(1) << s
 	if old := l.atEOF.Or(bit); old == allStreams || old|bit != allStreams {

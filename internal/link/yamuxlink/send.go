@@ -82,9 +82,9 @@ func (l *Link) End(ctx context.Context) error {
 	case <-l.down:
 	case <-ctx.Done():
 	}
-	// More than one may have happened: what the peer acknowledged stays so,
-	// unless this side itself closed.
-	cause := l.why()
+	// Several causes may coincide: an acknowledged end stays so, unless this side
+	// itself closed.
+	cause := l.reason()
 	if errors.Is(cause, link.ErrClosed) {
 		return cause
 	}
@@ -123,7 +123,7 @@ const (
 	ackReceived             // the peer's Ack arrived
 )
 
-// noteAck sets a bit of acks. Whoever sets the second says Done.
+// noteAck sets a bit of acks. The caller that sets the second says Done.
 func (l *Link) noteAck(bit uint32) error {
 	if l.acks.Or(bit)|bit != ackSent|ackReceived {
 		return nil

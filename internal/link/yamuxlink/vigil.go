@@ -21,18 +21,18 @@ const (
 	beatTicks = 2  // without a write before a beat
 )
 
-// verdict is what a tick asks of the link.
-type verdict struct {
+// tickVerdict is the outcome of a tick.
+type tickVerdict struct {
 	beat bool   // nothing was sent for a while
 	lost string // why the peer is lost, or ""
 }
 
 // tick takes the counters of now, and whether the streams are open.
-func (v *vigil) tick(now counters, open bool) verdict {
+func (v *vigil) tick(now counters, open bool) tickVerdict {
 	before := v.last
 	v.last = now
 	if v.self || v.peer {
-		return verdict{}
+		return tickVerdict{}
 	}
 	count(&v.silent, now.heard == before.heard)
 	count(&v.stuck, now.written == before.written && now.begun != now.written)
@@ -40,13 +40,13 @@ func (v *vigil) tick(now counters, open bool) verdict {
 	count(&v.early, !open)
 	switch {
 	case v.silent >= lostTicks:
-		return verdict{lost: "nothing was heard of the peer"}
+		return tickVerdict{lost: "nothing was heard of the peer"}
 	case v.stuck >= lostTicks:
-		return verdict{lost: "the peer took no bytes"}
+		return tickVerdict{lost: "the peer took no bytes"}
 	case v.early >= lostTicks:
-		return verdict{lost: "the streams were not opened"}
+		return tickVerdict{lost: "the streams were not opened"}
 	}
-	return verdict{beat: open && v.idle >= beatTicks}
+	return tickVerdict{beat: open && v.idle >= beatTicks}
 }
 
 func count(n *int, still bool) {

@@ -9,8 +9,8 @@ import (
 
 // ticks ticks v n times with now changed by step before each, and returns the
 // verdicts.
-func ticks(v *vigil, n int, now *counters, step func(*counters)) []verdict {
-	var out []verdict
+func ticks(v *vigil, n int, now *counters, step func(*counters)) []tickVerdict {
+	var out []tickVerdict
 	for range n {
 		step(now)
 		out = append(out, v.tick(*now, true))
@@ -68,7 +68,7 @@ func TestSuspension(t *testing.T) {
 		ticks(&v, lostTicks-1, &now, still)
 		v.suspend(side(&v), true)
 		for _, got := range ticks(&v, 1000, &now, still) {
-			require.Equal(t, verdict{}, got, "neither a beat nor a loss")
+			require.Equal(t, tickVerdict{}, got, "neither a beat nor a loss")
 		}
 		v.suspend(side(&v), false)
 		out := ticks(&v, lostTicks, &now, still)

@@ -7,7 +7,7 @@ import (
 	"github.com/golaunch/golaunch/internal/link"
 )
 
-// period is the time between two ticks.
+// period returns the time between two ticks.
 func (l *Link) period() time.Duration {
 	return max(l.cfg.LostAfter/lostTicks, time.Millisecond)
 }

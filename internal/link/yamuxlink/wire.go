@@ -33,8 +33,8 @@ func newWire(conn io.ReadWriteCloser) *wire {
 const (
 	muxHeader   = 12 // bytes of a yamux header
 	muxTypeData = 0  // the one type whose header is followed by length bytes
-	// maxJoined is how much of a header and its body is joined, in bytes: what one
-	// packet of SSH holds, so that a long body takes no more of these.
+	// maxJoined bounds the part of a header and its body that is joined, in bytes: one
+	// packet of SSH holds as many, so that a long body takes no more of these.
 	maxJoined = 32 << 10
 )
 

@@ -2,9 +2,9 @@
 // link.Link keep per stream: first in, first out, bounded in bytes, with an end
 // and with separate errors for its two sides.
 //
-// The queue owns no goroutine. It blocks on a sync.Cond only, so that it works
-// inside a testing/synctest bubble. It knows neither streams nor peers; what a
-// loss or an end means is the business of the link that owns it.
+// The queue owns no goroutine. It blocks on a sync.Cond only, so that it works inside a
+// testing/synctest bubble. It knows neither streams nor peers; the link that owns it
+// gives losses and ends their meaning.
 package fifo
 
 import (
@@ -15,9 +15,9 @@ import (
 	"github.com/golaunch/golaunch/internal/link"
 )
 
-// Overhead is what a queued frame is charged on top of its payload, in bytes:
-// its slice header and the slack of its allocation. It bounds the number of
-// empty frames a queue can hold.
+// Overhead is charged for a queued frame on top of its payload, in bytes: its slice
+// header and the slack of its allocation. It bounds the number of empty frames a queue
+// can hold.
 const Overhead = 64
 
 // ErrFull is returned by Offer when the frame would exceed the queue's limit.
@@ -33,8 +33,8 @@ type Queue struct {
 	charged int // payload and Overhead of all queued frames
 	limit   int
 	ended   bool
-	putErr  error // what writers get, once set
-	getErr  error // what readers get, once set and everything queued was returned
+	putErr  error // error of writers, once set
+	getErr  error // error of readers, once set and everything queued was returned
 }
 
 // Init prepares q to hold up to limit bytes, Overhead included.
@@ -118,8 +118,8 @@ func (q *Queue) pop() []byte {
 	return frame
 }
 
-// End says that no frame will follow those queued. It does nothing once Fail
-// has given the writers an error: what they say then is not heard.
+// End says that no frame will follow those queued. It does nothing once Fail has given
+// the writers an error.
 func (q *Queue) End() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -129,10 +129,10 @@ func (q *Queue) End() {
 	q.changed.Broadcast()
 }
 
-// Fail makes every Put return put, and every Get return get once the queue is
-// empty (io.EOF, if it was ended). The first error of a side stays, except that
-// link.ErrClosed, the side's own doing, replaces a loss; as get it also
-// discards what is queued. A nil error leaves its side alone.
+// Fail makes every Put return put, and every Get return get once the queue is empty
+// (io.EOF, if it was ended). The first error of a side stays, except that
+// link.ErrClosed, the side's own doing, replaces a loss; as get it also discards queued
+// frames. A nil error leaves its side alone.
 func (q *Queue) Fail(put, get error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
