@@ -1,5 +1,5 @@
-// Package cgroups finds the control groups of this process (cgroups(7)), of both versions,
-// and what they limit.
+// Package cgroups finds the control groups of this process (cgroups(7)), of both
+// versions, and their limits.
 package cgroups
 
 import (

@@ -13,16 +13,16 @@ func TestDir(t *testing.T) {
 	tests := []struct {
 		name, mounts, member, want, err string
 	}{
-		{"unified", "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/user.slice/u.scope\n", "/sys/fs/cgroup/user.slice/u.scope", ""},
-		{"hybrid", hybrid, "4:memory:/m\n1:cpu:/c\n0::/\n", "/sys/fs/cgroup/unified", ""},
-		{"subtree mounted", "30 1 0:26 /pod/a /cg rw - cgroup2 none rw\n", "0::/pod/a/b\n", "/cg/b", ""},
-		{"blank in mount point", `30 1 0:26 / /c\040g rw - cgroup2 none rw` + "\n", "0::/b\n", "/c g/b", ""},
-		{"second mount shows it", "29 1 0:26 /other /x rw - cgroup2 none rw\n30 1 0:26 / /cg rw - cgroup2 none rw\n", "0::/b\n", "/cg/b", ""},
-		{"outside of the mount", "30 1 0:26 /pod/a /cg rw - cgroup2 none rw\n", "0::/pod/ab\n", "", "no cgroup v2 file system"},
-		{"outside of the namespace", "30 1 0:26 / /cg rw - cgroup2 none rw\n", "0::/../up\n", "", "no cgroup v2 file system"},
-		{"the namespace's parent", "30 1 0:26 / /cg rw - cgroup2 none rw\n", "0::/..\n", "", "no cgroup v2 file system"},
-		{"only v1", "26 25 0:23 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n", "1:cpu:/c\n", "", "in no cgroup v2"},
-		{"empty", "", "", "", "in no cgroup v2"},
+		{name: "unified", mounts: "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", member: "0::/user.slice/u.scope\n", want: "/sys/fs/cgroup/user.slice/u.scope"},
+		{name: "hybrid", mounts: hybrid, member: "4:memory:/m\n1:cpu:/c\n0::/\n", want: "/sys/fs/cgroup/unified"},
+		{name: "subtree mounted", mounts: "30 1 0:26 /pod/a /cg rw - cgroup2 none rw\n", member: "0::/pod/a/b\n", want: "/cg/b"},
+		{name: "blank in mount point", mounts: `30 1 0:26 / /c\040g rw - cgroup2 none rw` + "\n", member: "0::/b\n", want: "/c g/b"},
+		{name: "second mount shows it", mounts: "29 1 0:26 /other /x rw - cgroup2 none rw\n30 1 0:26 / /cg rw - cgroup2 none rw\n", member: "0::/b\n", want: "/cg/b"},
+		{name: "outside of the mount", mounts: "30 1 0:26 /pod/a /cg rw - cgroup2 none rw\n", member: "0::/pod/ab\n", err: "no cgroup v2 file system"},
+		{name: "outside of the namespace", mounts: "30 1 0:26 / /cg rw - cgroup2 none rw\n", member: "0::/../up\n", err: "no cgroup v2 file system"},
+		{name: "the namespace's parent", mounts: "30 1 0:26 / /cg rw - cgroup2 none rw\n", member: "0::/..\n", err: "no cgroup v2 file system"},
+		{name: "only v1", mounts: "26 25 0:23 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n", member: "1:cpu:/c\n", err: "in no cgroup v2"},
+		{name: "empty", err: "in no cgroup v2"},
 	}
 	_, v1, err := Dir(hybrid, "4:memory:/m\n1:cpu:/c\n0::/\n", "cpu")
 	assert.NoError(t, err)

@@ -18,7 +18,7 @@ type Limits struct {
 	CPUs      float64 `json:"cpus"`
 }
 
-// Own are those of this process, as far as they can be read: of what is above
+// Own returns those of this process, as far as they can be read: of what is above
 // its container's cgroup a container shows nothing.
 func Own() Limits {
 	mounts, err := unix.ReadFile("/proc/self/mountinfo")
@@ -52,10 +52,10 @@ func limits(mountinfo, member string) Limits {
 	}
 	none := math.Inf(1)
 	l := Limits{
-		Memory: whole(least(none, func(dir string) float64 {
+		Memory: wholeLimit(least(none, func(dir string) float64 {
 			return min(wordOf(dir, "memory.max", 0), wordOf(dir, "memory.limit_in_bytes", 0))
 		}, "", "memory")),
-		Processes: whole(least(none, func(dir string) float64 { return wordOf(dir, "pids.max", 0) }, "", "pids")),
+		Processes: wholeLimit(least(none, func(dir string) float64 { return wordOf(dir, "pids.max", 0) }, "", "pids")),
 	}
 	cpus := least(none, func(dir string) float64 {
 		return min(share(wordOf(dir, "cpu.max", 0), wordOf(dir, "cpu.max", 1)), share(wordOf(dir, "cpu.cfs_quota_us", 0), wordOf(dir, "cpu.cfs_period_us", 0)))
@@ -66,8 +66,8 @@ func limits(mountinfo, member string) Limits {
 	return l
 }
 
-// whole is a limit as a number of things; 0 where there is none.
-func whole(limit float64) uint64 {
+// wholeLimit returns a limit as a number of things; 0 where there is none.
+func wholeLimit(limit float64) uint64 {
 	const most = 1 << 62 // version 1 has this and more for none
 	if limit >= most {
 		return 0
@@ -83,8 +83,8 @@ func share(quota, period float64) float64 {
 	return quota / period
 }
 
-// wordOf is a word of a file of a cgroup, by its place, as a number; infinite where it is
-// none, as "max" of version 2 and the -1 of version 1.
+// wordOf returns a word of a file of a cgroup, by its place, as a number; infinite
+// where it is none, as "max" of version 2 and the -1 of version 1.
 func wordOf(dir, file string, at int) float64 {
 	text, err := os.ReadFile(filepath.Join(dir, file))
 	if words := strings.Fields(string(text)); err == nil && at < len(words) {

@@ -1,3 +1,3 @@
-// Package environ decides which environment ranks get: what they inherit of the
-// launcher's, and what is their node's own. Variables are NAME=value. Pure.
+// Package environ composes the environment of ranks: variables of the launcher's, and
+// those of their node. Variables are NAME=value. Pure.
 package environ

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// From says whose environment ranks get. Its words travel.
+// From names the source of the environment of ranks. Its words travel.
 type From string
 
 // The values of From.
@@ -16,16 +16,16 @@ const (
 	Node     From = "node"
 )
 
-// Froms are the values of From.
+// Froms returns the values of From.
 func Froms() []From { return []From{Auto, Launcher, Node} }
 
-// Help says in one line what ranks get.
+// Help describes the environment of ranks in one line.
 func (f From) Help() string {
 	switch f {
 	case Launcher:
 		return "golaunch's on every node, as under srun"
 	case Node:
-		return "what a login has on the node, as under ssh; in a container its image's, as under docker exec"
+		return "a login's on the node, as under ssh; in a container its image's, as under docker exec"
 	}
 	return "node in containers; else golaunch's, but HOME, TMPDIR and the like of the node where golaunch's mean nothing there"
 }
@@ -47,7 +47,7 @@ func (f From) Sent(launcher []string) []string {
 	return slices.DeleteFunc(slices.Clone(launcher), func(kv string) bool { return nameOf(kv) != "HOME" })
 }
 
-// Here is what is known of a node.
+// Here has the properties of a node.
 type Here struct {
 	Environ []string               // of the agent
 	IsDir   func(path string) bool // the path is a directory
@@ -59,7 +59,8 @@ type Here struct {
 var (
 	// session describes where golaunch was called, on every other machine in vain.
 	session = []string{"HOSTNAME", "HOST", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY"}
-	// account is the user's on a machine, as are those that begin with XDG_.
+	// account lists variables of the user on a machine; those that begin with XDG_ are,
+	// too.
 	account = []string{"HOME", "USER", "LOGNAME", "SHELL", "MAIL"}
 	// scratch are directories that ranks write to.
 	scratch = []string{"TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"}
@@ -69,9 +70,9 @@ var (
 	shells = []string{"_", "OLDPWD", "SHLVL"}
 )
 
-// Of is the environment of the ranks on a node, without what is set for them alone,
-// given what they inherit of the launcher. The note, if not "", says why the account
-// there is another than the launcher's.
+// Of returns the environment of the ranks on a node, without what is set for them
+// alone, given the part of the launcher's that they inherit. The note, if not "", says
+// why the account there is another than the launcher's.
 func (f From) Of(launcher []string, here Here) (env []string, note string) {
 	switch f {
 	case Launcher:
@@ -103,8 +104,8 @@ func (f From) Of(launcher []string, here Here) (env []string, note string) {
 	return env, note
 }
 
-// otherAccount says why the account of ranks is another than the launcher's, "" if it
-// is the same.
+// otherAccount gives the reason for which the account of ranks is another than the
+// launcher's, "" if it is the same.
 func otherAccount(launcher []string, here Here) string {
 	mine, there := user(launcher), user(here.Environ)
 	home, ok := Lookup(launcher, "HOME")
@@ -117,7 +118,7 @@ func otherAccount(launcher []string, here Here) string {
 	return ""
 }
 
-// user is the name of the user whose environment this is, "" if it does not say.
+// user returns the name of the user whose environment this is, "" if it does not say.
 func user(environ []string) string {
 	for _, name := range []string{"LOGNAME", "USER"} {
 		if value, ok := Lookup(environ, name); ok && value != "" {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// nodeOf is a node with an environment and directories, of which those that end in /
+// nodeOf returns a node with an environment and directories, of which those that end in /
 // may be read alone.
 func nodeOf(environ string, dirs ...string) Here {
 	has := func(path string) bool { return slices.Contains(dirs, path) }
@@ -30,17 +30,17 @@ func TestOf(t *testing.T) {
 		here           Here
 		note           string
 	}{
-		{"a shared home", Auto, "HOME=/home/joe USER=joe SHELL=/bin/zsh X=1", "HOME=/home/joe USER=joe SHELL=/bin/zsh X=1 PATH=/usr/bin:/bin SSH_CONNECTION=node", nodeOf(login, "/home/joe"), ""},
-		{"another home by the same name is a choice", Auto, "HOME=/scratch USER=joe PATH=/usr/bin", "HOME=/scratch USER=joe PATH=/usr/bin:/bin SSH_CONNECTION=node", nodeOf(login, "/scratch/"), ""},
-		{"no such home", Auto, "HOME=/Users/joe USER=joe LOGNAME=joe SHELL=/opt/zsh XDG_CACHE_HOME=/Users/joe/c MAIL=/m X=1 PATH=/opt/bin:/bin",
-			"X=1 PATH=/opt/bin:/bin:/usr/bin HOME=/home/joe USER=joe LOGNAME=joe SHELL=/bin/sh SSH_CONNECTION=node", nodeOf(login, "/home/joe"), "there is no /Users/joe"},
-		{"another user", Auto, "HOME=/root USER=root PATH=/bin", "PATH=/bin:/usr/bin HOME=/home/joe USER=joe LOGNAME=joe SHELL=/bin/sh SSH_CONNECTION=node", nodeOf(login, "/root", "/home/joe"), "the user is joe, not root"},
-		{"a container that names no user", Auto, "HOME=/root USER=root HOSTNAME=laptop PATH=/bin", "HOME=/root USER=root PATH=/bin HOSTNAME=c1", nodeOf("HOME=/root PATH=/bin HOSTNAME=c1", "/root"), ""},
-		{"a home that is no path", Auto, "HOME=joe", "HOME=/home/joe USER=joe LOGNAME=joe SHELL=/bin/sh PATH=/usr/bin:/bin SSH_CONNECTION=node", nodeOf(login, "joe"), "there is no joe"},
-		{"what only here is a directory", Auto, "TMPDIR=/job/7 XDG_RUNTIME_DIR=/run/user/7 SSH_AUTH_SOCK=/tmp/a SSH_TTY=/dev/pts/1 HOSTNAME=laptop", "TMPDIR=/var/tmp", nodeOf("TMPDIR=/var/tmp"), ""},
-		{"and there too", Auto, "TMPDIR=/scratch XDG_RUNTIME_DIR=/run/user/7 SSH_AUTH_SOCK=/tmp/a", "TMPDIR=/scratch SSH_AUTH_SOCK=/tmp/a XDG_RUNTIME_DIR=/run/user/8", nodeOf("TMPDIR=/var/tmp XDG_RUNTIME_DIR=/run/user/8", "/scratch", "/run/user/7/", "/tmp/a"), ""},
-		{"as it is", Launcher, "HOME=/Users/joe TMPDIR=/x", "HOME=/Users/joe TMPDIR=/x", nodeOf(login), ""},
-		{"a login", Node, "HOME=/Users/joe X=1", login, nodeOf(login + " SLURM_PROCID=1 PMIX_RANK=2 _=/bin/sh SHLVL=1 OLDPWD=/dev/shm"), ""},
+		{name: "a shared home", from: Auto, launcher: "HOME=/home/joe USER=joe SHELL=/bin/zsh X=1", want: "HOME=/home/joe USER=joe SHELL=/bin/zsh X=1 PATH=/usr/bin:/bin SSH_CONNECTION=node", here: nodeOf(login, "/home/joe")},
+		{name: "another home by the same name is a choice", from: Auto, launcher: "HOME=/scratch USER=joe PATH=/usr/bin", want: "HOME=/scratch USER=joe PATH=/usr/bin:/bin SSH_CONNECTION=node", here: nodeOf(login, "/scratch/")},
+		{name: "no such home", from: Auto, launcher: "HOME=/Users/joe USER=joe LOGNAME=joe SHELL=/opt/zsh XDG_CACHE_HOME=/Users/joe/c MAIL=/m X=1 PATH=/opt/bin:/bin",
+			want: "X=1 PATH=/opt/bin:/bin:/usr/bin HOME=/home/joe USER=joe LOGNAME=joe SHELL=/bin/sh SSH_CONNECTION=node", here: nodeOf(login, "/home/joe"), note: "there is no /Users/joe"},
+		{name: "another user", from: Auto, launcher: "HOME=/root USER=root PATH=/bin", want: "PATH=/bin:/usr/bin HOME=/home/joe USER=joe LOGNAME=joe SHELL=/bin/sh SSH_CONNECTION=node", here: nodeOf(login, "/root", "/home/joe"), note: "the user is joe, not root"},
+		{name: "a container that names no user", from: Auto, launcher: "HOME=/root USER=root HOSTNAME=laptop PATH=/bin", want: "HOME=/root USER=root PATH=/bin HOSTNAME=c1", here: nodeOf("HOME=/root PATH=/bin HOSTNAME=c1", "/root")},
+		{name: "a home that is no path", from: Auto, launcher: "HOME=joe", want: "HOME=/home/joe USER=joe LOGNAME=joe SHELL=/bin/sh PATH=/usr/bin:/bin SSH_CONNECTION=node", here: nodeOf(login, "joe"), note: "there is no joe"},
+		{name: "what only here is a directory", from: Auto, launcher: "TMPDIR=/job/7 XDG_RUNTIME_DIR=/run/user/7 SSH_AUTH_SOCK=/tmp/a SSH_TTY=/dev/pts/1 HOSTNAME=laptop", want: "TMPDIR=/var/tmp", here: nodeOf("TMPDIR=/var/tmp")},
+		{name: "and there too", from: Auto, launcher: "TMPDIR=/scratch XDG_RUNTIME_DIR=/run/user/7 SSH_AUTH_SOCK=/tmp/a", want: "TMPDIR=/scratch SSH_AUTH_SOCK=/tmp/a XDG_RUNTIME_DIR=/run/user/8", here: nodeOf("TMPDIR=/var/tmp XDG_RUNTIME_DIR=/run/user/8", "/scratch", "/run/user/7/", "/tmp/a")},
+		{name: "as it is", from: Launcher, launcher: "HOME=/Users/joe TMPDIR=/x", want: "HOME=/Users/joe TMPDIR=/x", here: nodeOf(login)},
+		{name: "a login", from: Node, launcher: "HOME=/Users/joe X=1", want: login, here: nodeOf(login + " SLURM_PROCID=1 PMIX_RANK=2 _=/bin/sh SHLVL=1 OLDPWD=/dev/shm")},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			env, note := x.from.Of(strings.Fields(x.launcher), x.here)

@@ -24,8 +24,8 @@ var (
 		"FLUX_JOB_ID", "FLUX_JOB_SIZE", "FLUX_JOB_NNODES",
 		"I_MPI_PMI_LIBRARY", // would have ranks bypass golaunch's PMI
 	}
-	// Users set these for their programs, though an outer job sets others
-	// with the same prefix. PMI_VERSION is what MPICH's users choose.
+	// Users set these for their programs, though an outer job sets others with the same
+	// prefix. MPICH's users choose PMI_VERSION.
 	userPrefixes = []string{"OMPI_MCA_", "OMPI_ALLOW_", "PMIX_MCA_", "PMIX_PREFIX", "PMI_DEBUG", "PMI_VERSION", "PMI_SUBVERSION"}
 	// An Open MPI launcher's own parameters.
 	outerMCA = []string{
@@ -47,7 +47,7 @@ func Outer(name string) bool {
 	return slices.ContainsFunc(outerPrefixes, begins)
 }
 
-// Inherited is the part of golaunch's environment that ranks get.
+// Inherited returns the part of golaunch's environment that ranks get.
 func Inherited(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		name, _, ok := strings.Cut(kv, "=")

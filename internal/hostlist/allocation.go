@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// Environment is what an allocation is read from.
+// Environment is the source of an allocation.
 type Environment struct {
 	// Getenv is the value of a variable, "" where it is not set.
 	Getenv func(name string) string
@@ -17,12 +17,12 @@ type Environment struct {
 	Read func(file string, read func(io.Reader) error) error
 }
 
-// Allocation is what a resource manager has given to a job.
+// Allocation holds the hosts that a resource manager has given to a job.
 type Allocation struct {
 	Manager string     // "" outside of a job of one
 	ID      string     // of the job, and of its task where it is an array of them; "" where it is not told
 	Hosts   []job.Host // none where the environment does not tell them
-	Hint    string     // how users name the hosts themselves, where there are none
+	Hint    string     // advice to name the hosts, where there are none
 }
 
 // manager is a resource manager: how its jobs are known, and their hosts.
@@ -65,8 +65,8 @@ func Allocated(env Environment) (Allocation, error) {
 	return within, nil
 }
 
-// number is the number of the job, and of its task: managers say "undefined" or 0 where it
-// has none.
+// number returns the number of the job, and of its task: managers say "undefined" or 0
+// where it has none.
 func (m *manager) number(env Environment) (id string) {
 	variables := m.id
 	if variables == nil {

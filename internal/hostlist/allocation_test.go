@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// environment is one of "NAME=value;..." and of some files.
+// environment returns one of "NAME=value;..." and of some files.
 func environment(variables string) Environment {
 	set := make(map[string]string)
 	for kv := range strings.SplitSeq(variables, ";") {

@@ -15,11 +15,11 @@ import (
 // maxLine is the longest line of a host file, in bytes.
 const maxLine = 1 << 20
 
-// File is what a host file says.
+// File is the content of a host file.
 type File struct {
 	Hosts []job.Host
 	// Names are those of the lines' hosts: a host is there as often as it is named,
-	// whatever its slots.
+	// with any slots.
 	Names []string
 	// Capped is the "file:line" of the first max_slots, empty without any.
 	// Such a file forbids oversubscription.
@@ -32,10 +32,10 @@ type LineError struct {
 	err  error
 }
 
-// Error says where and what is wrong.
+// Error names the line and the error.
 func (e *LineError) Error() string { return e.err.Error() }
 
-// Unwrap returns what is wrong with the line.
+// Unwrap returns the error of the line.
 func (e *LineError) Unwrap() error { return e.err }
 
 // ParseFile reads a host file; name is its name in errors, which begin with
@@ -46,9 +46,9 @@ func (e *LineError) Unwrap() error { return e.err }
 //	host slots=n max_slots=n      Open MPI
 //	host user=NAME port=N         both
 //
-// Comments begin with #; blank lines, a byte order mark and CRLF line ends are
-// skipped over. Hydra's binding= and ifname= are refused with a hint, since
-// ignoring them would change what the user gets.
+// Comments begin with #; blank lines, a byte order mark and CRLF line ends are skipped
+// over. Hydra's binding= and ifname= are refused with a hint, since ignoring them would
+// change the job.
 func ParseFile(r io.Reader, name string) (File, error) {
 	return parseFile(r, name, MaxHosts)
 }

@@ -132,7 +132,7 @@ func splitNumbers(name string) []string {
 // isNumber tells whether a part of a name is a number that a range can hold.
 func isNumber(s string) bool { return isDigit(s[0]) && len(s) <= maxDigits }
 
-// spanOf is the span of the one number s.
+// spanOf returns the span of the one number s.
 func spanOf(s string) span {
 	v, _ := strconv.ParseInt(s, 10, 64) // s passed isNumber
 	sp := span{lo: v, hi: v}

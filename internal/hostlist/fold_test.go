@@ -51,7 +51,7 @@ func parseWords(t *testing.T, words string) []job.Host {
 	return hosts
 }
 
-// What Fold prints, Parse reads back: every name, in order, with its terms.
+// Parse reads the output of Fold back: every name, in order, with its terms.
 func TestFoldThenParseIsIdentity(t *testing.T) {
 	name := rapid.OneOf(
 		rapid.StringMatching(`n[0-9]{1,3}`),

@@ -18,8 +18,8 @@
 // without a number counts as one slot, as in Hydra and Open MPI. A host with no
 // slots (a:0, slots=0) is left out, as in Open MPI.
 //
-// The package is pure: it opens no file, reads no environment and resolves no
-// name. Where ranks go is decided by package placement.
+// The package is pure: it opens no file, reads no environment and resolves no name.
+// Package placement decides on the hosts of ranks.
 package hostlist
 
 import (
@@ -43,15 +43,15 @@ const (
 // maxName is the longest host name, in bytes (RFC 1035 section 2.3.4).
 const maxName = 255
 
-// Parse reads a host list. Pos tells where the list was given ("-H") and
-// begins every error; it becomes the Pos of the hosts. Hosts come in the order
-// of their first mention.
+// Parse reads a host list. Pos names the source of the list ("-H") and begins every
+// error; it becomes the Pos of the hosts. Hosts come in the order of their first
+// mention.
 func Parse(list, pos string) ([]job.Host, error) {
 	return parseMerged(list, pos, MaxHosts)
 }
 
 // ParseNames is Parse, and returns the names of the entries too: a host is there as
-// often as it is named, whatever its slots.
+// often as it is named, with any slots.
 func ParseNames(list, pos string) (hosts []job.Host, names []string, err error) {
 	if hosts, err = parseList(nil, list, pos, MaxHosts); err != nil {
 		return nil, nil, err
@@ -65,7 +65,7 @@ func ParseNames(list, pos string) (hosts []job.Host, names []string, err error) 
 // slots left open.
 const noSlots = -1
 
-// namesOf are the names of mentions that have slots, or leave them open.
+// namesOf returns the names of mentions that have slots, or leave them open.
 func namesOf(hosts []job.Host) []string {
 	names := make([]string, 0, len(hosts))
 	for _, h := range hosts {
@@ -286,7 +286,8 @@ func merge(hosts []job.Host) ([]job.Host, error) {
 	return slices.DeleteFunc(out, without), nil
 }
 
-// counted are the slots of one of several mentions: a mention without a number is one.
+// counted returns the slots of one of several mentions: a mention without a number is
+// one.
 func counted(slots int) int {
 	switch slots {
 	case noSlots:
@@ -317,9 +318,9 @@ func add(first *job.Host, h job.Host) error {
 	return nil
 }
 
-// Union is the hosts of several lists, each once, in the order of their first mention.
-// The slots of a host add up; those of one that has none in some list are left open.
-// It is an error if two lists differ on the user or port of a host.
+// Union returns the hosts of several lists, each once, in the order of their first
+// mention. The slots of a host add up; those of one that has none in some list are left
+// open. It is an error if two lists differ on the user or port of a host.
 func Union(lists ...[]job.Host) ([]job.Host, error) {
 	var out []job.Host
 	at, open := map[string]int{}, map[string]bool{}

@@ -1,12 +1,12 @@
 package hostlist
 
-// Operator is how an MPI library's launcher is told, by its environment, which hosts
-// there are and what reaches them: the mpi-operator of Kubeflow starts the launcher's
-// pod so. All are names of variables.
+// Operator names the variables by which an MPI library's launcher is told its hosts and
+// the command that reaches them: the mpi-operator of Kubeflow starts the launcher's pod
+// so.
 type Operator struct {
 	Hosts string // a host file
 	Agent string // the command that reaches a host; called as ssh is
-	Args  string // what stands before the host then, as -o ConnectionAttempts=10
+	Args  string // arguments before the host, as -o ConnectionAttempts=10
 }
 
 // Operators are the ways of the MPI libraries, in the order in which they count.

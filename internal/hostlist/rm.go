@@ -54,8 +54,8 @@ func namePerSlot(pos, names string) ([]job.Host, error) {
 	return merge(hosts)
 }
 
-// GridEngine are the hosts of the parallel job of Grid Engine that an environment tells
-// of, none outside of one. The error is of the file that PE_HOSTFILE names.
+// GridEngine returns the hosts of the parallel job of Grid Engine that an environment
+// tells of, none outside of one. The error is of the file that PE_HOSTFILE names.
 func GridEngine(env Environment) ([]job.Host, error) { return peHosts(env) }
 
 // peHosts reads a parallel job of Grid Engine.

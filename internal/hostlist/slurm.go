@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// maxComponents is how many components a heterogeneous job of Slurm can have.
+// maxComponents bounds the components of a heterogeneous job of Slurm.
 const maxComponents = 128
 
 // slurm reads the hosts of a job of Slurm: of all its components where it is a
@@ -23,7 +23,7 @@ func slurm(env Environment) ([]job.Host, error) {
 	return merge(slices.Concat(groups...))
 }
 
-// SlurmGroups are the hosts of each component of the job of Slurm that an environment
+// SlurmGroups returns the hosts of each component of the job of Slurm that an environment
 // tells of: one, unless it is a heterogeneous job; none outside of a job.
 func SlurmGroups(getenv func(name string) string) ([][]job.Host, error) {
 	env := Environment{Getenv: getenv}
@@ -88,7 +88,7 @@ const InteractiveStep = "4294967290"
 // named is the value of a variable.
 type named struct{ name, value string }
 
-// slurmHosts are the hosts of a list with what counts says of each: "4(x3),2" is four
+// slurmHosts returns the hosts of a list with what counts says of each: "4(x3),2" is four
 // on each of three, two on the next. These become the slots, which stay open without.
 func slurmHosts(nodes, counts named) ([]job.Host, error) {
 	hosts, err := Parse(nodes.value, nodes.name)

@@ -54,8 +54,8 @@ func Parse(text string) (Want, error) {
 type Choice struct {
 	Name string
 	Addr netip.Addr
-	// Devices are the RDMA devices that the interface belongs to, each with its port, as
-	// UCX calls them: mlx5_0:1. Choose leaves them to who knows.
+	// Devices are the RDMA devices that the interface belongs to, each with its port,
+	// as UCX calls them: mlx5_0:1. Choose leaves them to the libraries.
 	Devices []string
 }
 
@@ -82,8 +82,9 @@ func (w Want) Choose(all []Interface) (Choice, error) {
 	return Choice{}, errors.New(why + "; this host has " + list(all))
 }
 
-// addr is the address that an interface is wanted for: the first that fits, of loopback's
-// only where there is no other (hosts that run BGP have theirs on lo), IPv4 before IPv6.
+// addr returns the address that an interface is wanted for: the first that fits, of
+// loopback's only where there is no other (hosts that run BGP have theirs on lo), IPv4
+// before IPv6.
 func (w Want) addr(i Interface) (best netip.Addr, ok bool) {
 	for _, p := range i.Addrs {
 		a := p.Addr().Unmap()
@@ -127,8 +128,9 @@ func list(all []Interface) string {
 	return strings.Join(texts, ", ")
 }
 
-// HostVariables are those in which MPICH reads the address of a rank's node. Its ch3 does
-// not start with an address and an interface: set tells which variables are the user's.
+// HostVariables returns the variables in which MPICH reads the address of a rank's
+// node. Its ch3 does not start with an address and an interface: set reports whether
+// the user has set a variable.
 func HostVariables(addr string, set func(name string) bool) []string {
 	list := []string{"PMI_HOSTNAME=" + addr}
 	for _, prefix := range []string{"MPIR_CVAR_", "MPIR_PARAM_", "MPICH_"} {
@@ -139,8 +141,8 @@ func HostVariables(addr string, set func(name string) bool) []string {
 	return append(list, "MPIR_CVAR_CH3_INTERFACE_HOSTNAME="+addr)
 }
 
-// Variables are those that name the interface. Open MPI does not take interfaces that are
-// included and others that are excluded: set is as above.
+// Variables returns those that name the interface. Open MPI does not take included
+// interfaces together with excluded ones: set is as for HostVariables.
 func (c Choice) Variables(set func(name string) bool) []string {
 	list := []string{
 		"UCX_NET_DEVICES=" + strings.Join(append(slices.Clone(c.Devices), c.Name), ","),

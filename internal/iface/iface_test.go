@@ -28,19 +28,19 @@ func of(text string) (all []Interface) {
 func TestChoose(t *testing.T) {
 	const two = "lo 127.0.0.1/8 ::1/128, eth0 fe80::1/64 10.0.0.7/24, ib0 fd00:1::7/64 192.168.3.7/16, eth2 down 10.2.0.7/16, eth3 fe80::2/64"
 	for _, x := range []struct{ want, on, name, addr string }{
-		{"eth0", two, "eth0", "10.0.0.7"},
-		{"ib0", two, "ib0", "192.168.3.7"},
-		{"lo", two, "lo", "127.0.0.1"},
-		{"lo", "lo 127.0.0.1/8 10.9.0.7/32 ::1/128", "lo", "10.9.0.7"}, // as where hosts run BGP
-		{"lo", "lo 127.0.0.1/8 ::1/128 fd00:9::7/128", "lo", "fd00:9::7"},
-		{"10.0.0.0/24", two, "eth0", "10.0.0.7"},
-		{"10.0.0.99/24", two, "eth0", "10.0.0.7"}, // some host's address in it
-		{"192.168.0.0/16", two, "ib0", "192.168.3.7"},
-		{"fd00:1::/64", two, "ib0", "fd00:1::7"},
-		{"0.0.0.0/0", two, "eth0", "10.0.0.7"}, // loopback's only where it is meant
-		{"127.0.0.0/8", two, "lo", "127.0.0.1"},
-		{"10.1.0.0/16", "a down 10.1.0.1/16, b 10.1.0.2/16", "b", "10.1.0.2"},
-		{"eth0", "eth0 fe80::1/64 fd00::5/64", "eth0", "fd00::5"},
+		{want: "eth0", on: two, name: "eth0", addr: "10.0.0.7"},
+		{want: "ib0", on: two, name: "ib0", addr: "192.168.3.7"},
+		{want: "lo", on: two, name: "lo", addr: "127.0.0.1"},
+		{want: "lo", on: "lo 127.0.0.1/8 10.9.0.7/32 ::1/128", name: "lo", addr: "10.9.0.7"}, // as where hosts run BGP
+		{want: "lo", on: "lo 127.0.0.1/8 ::1/128 fd00:9::7/128", name: "lo", addr: "fd00:9::7"},
+		{want: "10.0.0.0/24", on: two, name: "eth0", addr: "10.0.0.7"},
+		{want: "10.0.0.99/24", on: two, name: "eth0", addr: "10.0.0.7"}, // some host's address in it
+		{want: "192.168.0.0/16", on: two, name: "ib0", addr: "192.168.3.7"},
+		{want: "fd00:1::/64", on: two, name: "ib0", addr: "fd00:1::7"},
+		{want: "0.0.0.0/0", on: two, name: "eth0", addr: "10.0.0.7"}, // loopback's only where it is meant
+		{want: "127.0.0.0/8", on: two, name: "lo", addr: "127.0.0.1"},
+		{want: "10.1.0.0/16", on: "a down 10.1.0.1/16, b 10.1.0.2/16", name: "b", addr: "10.1.0.2"},
+		{want: "eth0", on: "eth0 fe80::1/64 fd00::5/64", name: "eth0", addr: "fd00::5"},
 	} {
 		w, err := Parse(x.want)
 		require.NoError(t, err)

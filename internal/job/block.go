@@ -2,7 +2,7 @@ package job
 
 import "slices"
 
-// BlockOf is the block that a rank is in, or nil. The blocks are in rank order.
+// BlockOf returns the block that a rank is in, or nil. The blocks are in rank order.
 func BlockOf(blocks []Block, r Rank) *Block {
 	i, found := slices.BinarySearchFunc(blocks, r, func(b Block, r Rank) int {
 		switch {

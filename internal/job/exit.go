@@ -26,8 +26,8 @@ const PhaseAlone = "alone"
 // agent (docs/client.md).
 const PhaseTree = "the tree's service"
 
-// CauseClass tells why a rank or a node failed. Its numbers travel in the tree
-// and are stable.
+// CauseClass is the kind of a rank's or a node's failure. Its numbers travel in the
+// tree and are stable.
 type CauseClass uint8
 
 // Failure is one event that ends, or would end, the job.
@@ -38,16 +38,16 @@ type Failure struct {
 	PID    int        `cbor:"4,keyasint"`
 	Code   int        `cbor:"5,keyasint"` // exit or abort code, where the class has one
 	Signal int        `cbor:"6,keyasint"` // signal number, where the class has one
-	Phase  string     `cbor:"7,keyasint"` // what was going on: "running", "MPI_Init", ...
+	Phase  string     `cbor:"7,keyasint"` // at the time: "running", "MPI_Init", ...
 	Text   string     `cbor:"8,keyasint"` // abort message or error text
-	// Age is how long ago it happened. Each node on the way adds for how long the word
-	// of it was on its way to there, and there.
+	// Age is the time since it happened. Each node on the way adds the time that the
+	// report took to get there, and rested there.
 	Age time.Duration `cbor:"9,keyasint"`
 	// Said is the time at which Age held, on the monotonic clock of the node that tells of
 	// it to the next. 0 where that is not said.
 	Said time.Duration `cbor:"16,keyasint,omitempty"`
-	// Clock is when it happened, on its node's own monotonic clock: what orders
-	// the failures of one node. 0 where a node failed.
+	// Clock is the time at which it happened, on its node's own monotonic clock: it
+	// orders the failures of one node. 0 where a node failed.
 	Clock time.Duration `cbor:"12,keyasint,omitempty"`
 	// Finalized says that the rank exited with a nonzero code after MPI_Finalize:
 	// other ranks have no part in that, and go on.
@@ -61,9 +61,9 @@ type Failure struct {
 	Lost [][2]HostIndex `cbor:"14,keyasint,omitempty"`
 }
 
-// ExitCode is the job's exit code when f is its cause (docs/errors.md):
-// codes are cut to 8 bits and a nonzero code that would become 0 becomes 1. It is
-// never 0: what no rank can have done counts as golaunch's own failure.
+// ExitCode returns the job's exit code when f is its cause (docs/errors.md): codes are
+// cut to 8 bits and a nonzero code that would become 0 becomes 1. It is never 0: a code
+// that no rank can have counts as golaunch's own failure.
 func (f Failure) ExitCode() int {
 	switch f.Class {
 	case CauseSignal:
@@ -88,11 +88,11 @@ const (
 	MaxCode   = 255
 )
 
-// Tie is within what time failures count as one event: one of them brought the
-// others about, and Weight says which. The times that are known of failures on two
-// nodes err by so much that either may seem to be the first: by 22 ms at most, as measured
-// on two processors with a load average of 38 (docs/results/culprit.md). It need not be short:
-// what golaunch has ended itself is no failure, and it ends all ranks at the first one.
+// Tie is the time within which failures count as one event: one of them brought the
+// others about, and Weight says which. The known times of failures on two nodes err by
+// so much that either may seem to be the first: by 22 ms at most, as measured on two
+// processors with a load average of 38 (docs/results/culprit.md). It need not be short:
+// golaunch ends all ranks at the first failure, and their ends are none.
 const Tie = 100 * time.Millisecond
 
 // The weights of failures of one moment: the cause weighs least.
@@ -100,8 +100,8 @@ const (
 	WeightSeen  = iota // the rank broke a protocol, as its agent saw
 	WeightFault        // a signal that no program sends itself because a peer has ended
 	WeightOwn          // the rank, or the node, ended by itself
-	WeightAbort        // what ranks do whose peers have ended
-	WeightPipe         // SIGPIPE: what they get who write to a rank that has ended
+	WeightAbort        // by ranks whose peers have ended
+	WeightPipe         // SIGPIPE: of writes to a rank that has ended
 	WeightAfter        // an exit after MPI_Finalize: it ends nothing, and is the cause only where nothing else is
 	Weights
 )
@@ -114,7 +114,7 @@ const (
 	sigTerm  = 15
 )
 
-// Weight is what f weighs beside other failures.
+// Weight compares f with other failures of one moment.
 func (f Failure) Weight() int {
 	switch {
 	case f.Finalized:

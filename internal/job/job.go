@@ -14,7 +14,7 @@ import (
 // Number is a job's on its tree, from 1 on; a restart has the next, and none is used again.
 type Number uint32
 
-// TreeItself stands for no job: what belongs to the tree.
+// TreeItself stands for no job: messages and processes of the tree have it.
 const TreeItself Number = 0
 
 // Cold is the job of a tree that is started for one.
@@ -29,11 +29,11 @@ type RankID struct {
 	Rank  Rank
 }
 
-// String is "3" in the first world, and "1.3" in world 1: what the user sees
-// of a rank in labels, file names and messages.
+// String is "3" in the first world, and "1.3" in world 1: the rank's name in labels,
+// file names and messages.
 func (id RankID) String() string { return string(id.AppendTo(nil)) }
 
-// AppendTo appends what String returns.
+// AppendTo appends the text of String.
 func (id RankID) AppendTo(b []byte) []byte {
 	if id.World != 0 {
 		b = append(strconv.AppendInt(b, int64(id.World), 10), '.')
@@ -68,10 +68,10 @@ type App struct {
 	// it, so that a node without it is an error and not a fallback.
 	Dir      string `cbor:"4,keyasint"`
 	DirGiven bool   `cbor:"5,keyasint"`
-	// Path is where the program is sought before PATH: directories between
+	// Path lists the directories in which the program is sought before PATH, between
 	// colons.
 	Path string `cbor:"6,keyasint,omitempty"`
-	// Hosts are those that its ranks go to, with the slots that they have for it; none
+	// Hosts are the hosts of its ranks, with the slots that they have for it; none
 	// means the job's. Agents need not know.
 	Hosts []Host `cbor:"-"`
 }
@@ -79,7 +79,7 @@ type App struct {
 // Host is one machine of the job as the user or a resource manager named it.
 type Host struct {
 	Name  string // as given: a name, an address, or an alias of the ssh configuration
-	Slots int    // how many ranks it may hold; 0 where the user did not say
+	Slots int    // ranks that it may hold; 0 where the user did not say
 	User  string // login name from the host file; empty for the default
 	Port  int    // port from the host file; 0 for the default
 	Pos   string // where it was named, "file:line" or the flag, for messages

@@ -1,5 +1,5 @@
 // Package lines reads text files line by line for parsers: lines have numbers, and
-// errors say where, what was found and what was expected. The package is pure.
+// errors have the line, the text found and the text expected. The package is pure.
 package lines
 
 import (
@@ -26,7 +26,7 @@ type Reader struct {
 	text    string
 }
 
-// New reads from r; name is what errors call the file.
+// New reads from r; errors call the file name.
 func New(r io.Reader, name string) *Reader { return NewLong(r, name, MaxLine) }
 
 // NewLong is New with lines of at most so many bytes.
@@ -46,13 +46,13 @@ func (r *Reader) Next() bool {
 	return true
 }
 
-// Text is the line without its end.
+// Text returns the line without its end.
 func (r *Reader) Text() string { return r.text }
 
-// Line is its number, from 1.
+// Line returns its number, from 1.
 func (r *Reader) Line() int { return r.line }
 
-// Err is why Next stopped, nil at the end of the file.
+// Err returns the error that stopped Next, nil at the end of the file.
 func (r *Reader) Err() error {
 	err := r.scanner.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
@@ -76,12 +76,12 @@ func (r *Reader) At(line int, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", where, fmt.Errorf(format, args...))
 }
 
-// Expected is an error that shows text and what should have been there.
+// Expected returns an error that shows the text found and the text expected.
 func (r *Reader) Expected(text, what string) error {
 	return r.Errorf("%s: expected %s", Show(text), what)
 }
 
-// Number reads a whole number of 0 to most; what says what it is, for the error.
+// Number reads a whole number of 0 to most; errors call it what.
 func (r *Reader) Number(word, what string, most int64) (int64, error) {
 	n, err := strconv.ParseUint(word, 10, 63)
 	if err != nil || int64(n) > most {

@@ -79,7 +79,7 @@ func MayLoad(p Program, match func(name string) bool) bool {
 // closure is the search for a library among those that a program needs.
 type closure struct {
 	match  func(string) bool
-	dirs   []string // where any library may be
+	dirs   []string // directories of any library
 	seen   map[string]bool
 	opened int
 }

@@ -1,6 +1,6 @@
-// Package loader tells which shared libraries a program would run with on this
-// host, and what is in them. The program's own dynamic loader decides, given the
-// ranks' environment: nobody else knows all of its rules.
+// Package loader finds the shared libraries that a program would run with on this host,
+// and reads them. The program's own dynamic loader decides, given the ranks'
+// environment: nobody else knows all of its rules.
 package loader
 
 import (
@@ -26,10 +26,10 @@ type Program struct {
 // Library is a shared library that a program would run with.
 type Library struct {
 	Name string // as in libc.so.6
-	File string // where it is; "" where the loader does not find it
+	File string // its path; "" if the loader does not find it
 }
 
-// killed is how long a loader may take to end once it was killed.
+// killed is the time that a loader may take to end once it was killed.
 const killed = time.Second
 
 // List asks the loader of a program for all libraries that the program would run
@@ -92,8 +92,8 @@ func parseList(text string) []Library {
 	return list
 }
 
-// Interpreter is the dynamic loader that a program asks for; "" if it is static, or no
-// program.
+// Interpreter returns the dynamic loader that a program asks for; "" if it is static,
+// or no program.
 func Interpreter(p Program) string {
 	f, err := elf.Open(p.Path(p.File))
 	if err != nil {
@@ -103,7 +103,7 @@ func Interpreter(p Program) string {
 	return interpreterOf(f)
 }
 
-// Path is a path as seen from the program's working directory.
+// Path returns a path as seen from the program's working directory.
 func (p *Program) Path(file string) string {
 	if p.Dir == "" || filepath.IsAbs(file) {
 		return file
@@ -111,7 +111,7 @@ func (p *Program) Path(file string) string {
 	return filepath.Join(p.Dir, file)
 }
 
-// variable is the value of a variable of the program's environment.
+// variable returns the value of a variable of the program's environment.
 func (p *Program) variable(name string) string {
 	for i := len(p.Env) - 1; i >= 0; i-- {
 		if value, ok := strings.CutPrefix(p.Env[i], name+"="); ok {
@@ -121,7 +121,7 @@ func (p *Program) variable(name string) string {
 	return ""
 }
 
-// interpreterOf is the dynamic loader that a program asks for; "" if it is static.
+// interpreterOf returns the dynamic loader that a program asks for; "" if it is static.
 func interpreterOf(f *elf.File) string {
 	const longest = 4096
 	for _, p := range f.Progs {

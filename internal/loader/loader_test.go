@@ -63,7 +63,7 @@ func TestList(t *testing.T) {
 	require.ErrorContains(t, err, "libouter.so.1")
 	require.NotContains(t, list, Library{"libouter.so.1", filepath.Join(first, "libouter.so.1")})
 
-	// What is preloaded comes first.
+	// Preloaded libraries come first.
 	mine := library(t, t.TempDir(), "mine.so", "")
 	list, err = List(context.Background(), Program{File: program, Env: []string{"LD_LIBRARY_PATH=" + first, "LD_PRELOAD=" + mine}})
 	require.NoError(t, err)

@@ -108,7 +108,7 @@ func TestBadFramesAreRefused(t *testing.T) {
 
 func FuzzNext(f *testing.F) {
 	f.Add(Append(nil, 7, Fence{Procs: []Proc{{"a", Wildcard}}, Blob: []byte("blob")}))
-	f.Add(Append(nil, 1, World{Namespace: "a", Hosts: []string{"n1"}, Blocks: []Block{{0, 2, 0, 0}}, Locals: []Local{{0, "0-1"}}}))
+	f.Add(Append(nil, 1, World{Namespace: "a", Hosts: []string{"n1"}, Blocks: []Block{{Count: 2}}, Locals: []Local{{0, "0-1"}}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		frame, n, err := Next(b)
 		if err != nil || n == 0 {

@@ -106,7 +106,7 @@ type Block struct {
 	App          uint32 // index into World.Apps
 }
 
-// Local is what is known of one local rank.
+// Local has the properties of one local rank.
 type Local struct {
 	Rank uint32
 	CPUs string // those that it is bound to, as in /sys: 0-3,8; "" for none
@@ -120,7 +120,7 @@ type World struct {
 	Hosts     []string // that hold ranks, by number; a name is there once
 	Apps      []App
 	Blocks    []Block // in rank order: all ranks
-	Parent    Proc    // who spawned it; Namespace "" for nobody
+	Parent    Proc    // its spawner; Namespace "" for none
 	Self      int32   // this node, an index into Hosts; -1 without ranks here
 	Locals    []Local // ranks here, ascending
 	Dir       string  // NSDIR, of the node and the world; "" where no rank is
@@ -130,7 +130,7 @@ type World struct {
 // Registered answers World.
 type Registered struct {
 	Status Status
-	Text   string     // what went wrong
+	Text   string     // error
 	Envs   [][]string // by World.Locals: NAME=value, what PMIx_server_setup_fork gives
 }
 
@@ -173,10 +173,10 @@ type Grouped struct {
 	Status  Status
 	Context uint64 // 0 where none was asked for
 	Members []Proc
-	Blobs   [][]byte // what each node gave
+	Blobs   [][]byte // of each node
 }
 
-// Ask wants what a local rank has put: the other end of a Modex.
+// Ask wants the puts of a local rank: the other end of a Modex.
 type Ask struct{ Proc Proc }
 
 // Told answers Ask.
@@ -196,7 +196,7 @@ type End struct{}
 // Ping wants a word of the helper.
 type Ping struct{}
 
-// Pong is that word: the helper takes what it is told.
+// Pong is that word: the helper takes any.
 type Pong struct{}
 
 // Fence is one of the procs, of which those of this node have all entered. Nodes see
@@ -207,13 +207,14 @@ type Fence struct {
 	Blob    []byte
 }
 
-// Modex wants what a rank on another node has put.
+// Modex wants the puts of a rank on another node.
 type Modex struct {
 	Proc    Proc
 	Timeout uint32 // seconds; 0 for none
 }
 
-// Range is who sees a published value, by the numbers of pmix_data_range_t.
+// Range is the set of processes that see a published value, by the numbers of
+// pmix_data_range_t.
 type Range uint8
 
 // Ranges.
@@ -224,7 +225,8 @@ const (
 	RangeGlobal    Range = 5
 )
 
-// Persistence is how long, by the numbers of pmix_persistence_t.
+// Persistence is the lifetime of a published value, by the numbers of
+// pmix_persistence_t.
 type Persistence uint8
 
 // Persistences.
@@ -248,7 +250,7 @@ type Publish struct {
 type Lookup struct {
 	Proc    Proc
 	Range   Range
-	Wait    int32 // how many keys to wait for: -1 for none, 0 for all
+	Wait    int32 // keys to wait for: -1 for none, 0 for all
 	Timeout uint32
 	Keys    []string
 }
@@ -272,7 +274,7 @@ type SpawnApp struct {
 
 // Spawn wants a new world.
 type Spawn struct {
-	Proc  Proc // who asks
+	Proc  Proc // asking process
 	Infos []Pair
 	Apps  []SpawnApp
 }
@@ -286,7 +288,7 @@ type Connect struct {
 // Disconnect is a fence after which they need not any more.
 type Disconnect Connect
 
-// GroupOp is what is done with a group.
+// GroupOp is an operation on a group.
 type GroupOp uint8
 
 // Operations.
@@ -302,7 +304,7 @@ type Group struct {
 	Procs   []Proc
 	Assign  bool // a context id is wanted
 	Timeout uint32
-	Blob    []byte // what the library wants handed to all
+	Blob    []byte // bytes that the library wants handed to all
 }
 
 // Abort is PMIx_Abort of a process.
@@ -310,10 +312,10 @@ type Abort struct {
 	Proc   Proc
 	Status int32  // its exit code
 	Text   string // "" for none
-	Procs  []Proc // whom it wants ended; none for its namespace
+	Procs  []Proc // to be ended; none for its namespace
 }
 
-// Client says how far a local rank is.
+// Client reports the progress of a local rank.
 type Client struct {
 	Proc      Proc
 	Finalized bool // or else it has connected

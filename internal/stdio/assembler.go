@@ -17,18 +17,18 @@ const (
 	DefaultShowAfter = 100 * time.Millisecond
 )
 
-// AssemblerConfig says how an Assembler treats lines. The zero value of every
-// field but Out is usable.
+// AssemblerConfig configures an Assembler. The zero value of every field but Out is
+// usable.
 type AssemblerConfig struct {
 	// Out receives the lines; required.
 	Out Output
-	// Ranks is how many ranks write, 0 for unknown; SetRanks changes it. The
+	// Ranks is the number of ranks that write, 0 for unknown; SetRanks changes it. The
 	// output of a single unlabelled rank is passed on byte for byte, at once.
 	Ranks int
 	// Label puts "[RANK] " before every line; RANK is as in job.RankID.
 	Label bool
-	// LabelText, if not nil, appends what is there instead; at is when the line's first byte
-	// came, as AddAt has it.
+	// LabelText, if not nil, appends another label; at is the time of the line's first
+	// byte, as AddAt has it.
 	LabelText func(b []byte, r job.RankID, at time.Time) []byte
 	// LineMax is the longest line, in bytes without its newline, that is held
 	// in memory until it is whole; a longer one spills. 0: DefaultLineMax.
@@ -36,14 +36,14 @@ type AssemblerConfig struct {
 	// MemMax bounds the bytes of unfinished lines held in memory over all
 	// ranks; beyond it the longest of them spills. 0: DefaultMemMax.
 	MemMax int
-	// ShowAfter is how long an unfinished line of rank 0, or of the only rank
-	// that writes, rests before it is shown. 0: DefaultShowAfter; negative:
-	// lines are never shown before they end.
+	// ShowAfter is the time that an unfinished line of rank 0, or of the only rank that
+	// writes, rests before it is shown. 0: DefaultShowAfter; negative: lines are never
+	// shown before they end.
 	ShowAfter time.Duration
 }
 
-// Output is where an Assembler's lines go. It is called only from within the
-// Assembler's methods.
+// Output receives an Assembler's lines. It is called only from within the Assembler's
+// methods.
 type Output interface {
 	// Write takes bytes that came from stream s of some ranks: whole lines,
 	// but for lines beyond LineMax, which come in consecutive pieces, and
@@ -79,7 +79,7 @@ type key struct {
 	stream Stream
 }
 
-// openState tells how the destination's last line stands.
+// openState is the state of the destination's last line.
 type openState uint8
 
 const (
@@ -116,7 +116,7 @@ type Assembler struct {
 
 	open       openState
 	owner      key    // of an owned line
-	openStream Stream // where a newline that breaks the open line goes
+	openStream Stream // stream of a newline that breaks the open line
 
 	at      time.Time // when the bytes that are added have come
 	scratch []byte    // labelled lines on their way out
@@ -290,7 +290,7 @@ func (a *Assembler) emit(s *source, tail []byte) error {
 		return err
 	}
 	if s.cut {
-		tail = newline // what is left has no place after the gap
+		tail = newline // the rest has no place after the gap
 	}
 	s.buf = append(s.buf, tail...)
 	a.held += len(tail)

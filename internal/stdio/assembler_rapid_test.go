@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// script is what the ranks of a random run write: rank r's bytes are newlines
-// and the letter 'a'+r, so that any mixture shows.
+// script has the output of the ranks of a random run: rank r's bytes are newlines and
+// the letter 'a'+r, so that any mixture shows.
 type script struct {
 	cfg   AssemblerConfig
 	input [][]byte // by rank

@@ -7,10 +7,9 @@
 //   - Window and Acks bound the bytes of standard input that are under way to
 //     one rank or to all of them.
 //
-// All of it is plain state: the caller passes in bytes and the time, owns
-// every pipe, file, timer and goroutine, and calls each value from one
-// goroutine at a time. How chunks look on a link is package tree's business;
-// opening files is the launcher's.
+// All of it is plain state: the caller passes in bytes and the time, owns every pipe,
+// file, timer and goroutine, and calls each value from one goroutine at a time. Package
+// tree knows the form of chunks on a link; the launcher opens files.
 package stdio
 
 import "strconv"

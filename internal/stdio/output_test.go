@@ -19,7 +19,7 @@ type recorder struct {
 	cuts      []LineCut
 	spills    []*memSpill
 	spillFail func(n int) *memSpill // makes the nth spill; nil: a good one
-	fail      error                 // what Write returns
+	fail      error                 // result of Write
 }
 
 func (r *recorder) Write(_ Stream, p []byte) error {
@@ -99,10 +99,10 @@ func newAssembler(t require.TestingT, c AssemblerConfig) (*Assembler, *recorder)
 
 var epoch = time.Unix(1000, 0)
 
-// at is a time in milliseconds after the epoch of the tests.
+// at returns a time in milliseconds after the epoch of the tests.
 func at(ms int) time.Time { return epoch.Add(time.Duration(ms) * time.Millisecond) }
 
-// rankID is a rank of the first world.
+// rankID returns a rank of the first world.
 func rankID[N ~int | ~uint8](n N) job.RankID { return job.RankID{Rank: job.Rank(n)} }
 
 // step is one event of a table test.

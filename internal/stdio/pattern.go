@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// partKind is what one part of a Pattern stands for.
+// partKind is the meaning of a part of a Pattern.
 type partKind uint8
 
 const (

@@ -17,13 +17,13 @@ func TestPattern(t *testing.T) {
 		perRank bool
 		perHost bool
 	}{
-		{"out", "out", false, false},
-		{"out.%r", "out.42", true, false},
-		{"%h/%j.%r%%", "n7/j1.42%", true, true},
-		{"%05r", "00042", true, false},
-		{"%01r", "42", true, false},
-		{"%%r", "%r", false, false},
-		{"%h%h", "n7n7", false, true},
+		{pattern: "out", want: "out"},
+		{pattern: "out.%r", want: "out.42", perRank: true},
+		{pattern: "%h/%j.%r%%", want: "n7/j1.42%", perRank: true, perHost: true},
+		{pattern: "%05r", want: "00042", perRank: true},
+		{pattern: "%01r", want: "42", perRank: true},
+		{pattern: "%%r", want: "%r"},
+		{pattern: "%h%h", want: "n7n7", perHost: true},
 	}
 	for _, tt := range tests {
 		p, err := ParsePattern(tt.pattern)

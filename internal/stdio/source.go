@@ -26,7 +26,7 @@ type source struct {
 	cut     bool // the line was printed short; its rest is dropped
 }
 
-// size is the length of the line so far, without what was shown.
+// size returns the length of the line so far, without what was shown.
 func (s *source) size() int64 { return s.spilled + int64(len(s.buf)) }
 
 // source returns k's pending source, a new one if there is none.
@@ -126,8 +126,8 @@ func (a *Assembler) spillOut(s *source) error {
 	return nil
 }
 
-// cutLine prints what is kept of s's line as a line of its own; what the rank
-// adds to it is dropped.
+// cutLine prints the kept part of s's line as a line of its own; later parts are
+// dropped.
 func (a *Assembler) cutLine(s *source, cause error) error {
 	k, kept := s.key, s.size()
 	err := a.emit(s, newline)

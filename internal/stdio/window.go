@@ -36,7 +36,7 @@ func NewWindow(first, most int) (*Window, error) {
 	return &Window{size: int64(first), most: int64(most)}, nil
 }
 
-// Limit returns how many bytes may be sent in all, by what is known now.
+// Limit returns how many bytes may be sent in all, as far as is known.
 func (w *Window) Limit() int64 {
 	if w.acked == Ended {
 		return w.sent
@@ -93,15 +93,15 @@ func checkAck(old, total int64) error {
 	return nil
 }
 
-// Acks is an agent's combination of acknowledgements: of its own ranks that
-// read standard input and of the subtrees below. What goes up is the least of
-// them, and only when it has moved by a quarter of the window, or is all that
-// there is, so that a byte read costs no message of its own.
+// Acks is an agent's combination of acknowledgements: of its own ranks that read
+// standard input and of the subtrees below. The least of them goes up, and only when it
+// has moved by a quarter of the window, or has reached the end, so that a byte read
+// costs no message of its own.
 type Acks struct {
 	step  int64
 	acked []int64
 	least int64 // the minimum of acked
-	at    int   // how many of acked equal least
+	at    int   // members of acked that equal least
 	told  int64 // the last value Take returned
 }
 
