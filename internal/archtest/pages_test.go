@@ -141,7 +141,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchorsOf are the names by which links lead to the headings of a page: lower
+// anchorsOf returns the names by which links lead to the headings of a page: lower
 // case, without punctuation, "-" for each space.
 func anchorsOf(text string) map[string]bool {
 	anchors := map[string]bool{}

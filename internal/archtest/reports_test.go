@@ -113,7 +113,7 @@ func TestReadMarker(t *testing.T) {
 	}
 }
 
-// goMarkers are the markers in the comments of a Go file. Each has to be in the
+// goMarkers returns the markers in the comments of a Go file. Each has to be in the
 // comment of a test, which tells what happens.
 func goMarkers(s *source) (reports []publicReport, err error) {
 	tests := map[*ast.CommentGroup]*ast.FuncDecl{}
@@ -151,7 +151,7 @@ func goMarkers(s *source) (reports []publicReport, err error) {
 	return reports, nil
 }
 
-// scriptMarkers are the markers in a script: lines of a comment, the rest of which
+// scriptMarkers returns the markers in a script: lines of a comment, the rest of which
 // tells what happens.
 func scriptMarkers(name, text string) (reports []publicReport, err error) {
 	script, _, _ := strings.Cut(text, "\n-- ")
@@ -185,7 +185,7 @@ func scriptMarkers(name, text string) (reports []publicReport, err error) {
 	return reports, nil
 }
 
-// brief is a comment in one line, of a long one the first sentence.
+// brief returns a comment in one line, of a long one the first sentence.
 func brief(comment string) string {
 	const short = 200
 	text := strings.Join(strings.Fields(comment), " ")
@@ -199,7 +199,7 @@ func TestScriptMarkers(t *testing.T) {
 	const marker = "#report:hosts a/b#1 odd lists\n"
 	reports, err := scriptMarkers("x/y.txtar", "exec true\n\n# They are\n# refused.\n"+marker+"exec false\n\n# Others.\n")
 	require.NoError(t, err)
-	require.Equal(t, []publicReport{{"x/y.txtar:5", "hosts", []string{"a/b#1"}, "odd lists", "They are refused.", "y.txtar", "x/y.txtar"}}, reports)
+	require.Equal(t, []publicReport{{where: "x/y.txtar:5", area: "hosts", sources: []string{"a/b#1"}, subject: "odd lists", here: "They are refused.", test: "y.txtar", file: "x/y.txtar"}}, reports)
 	_, err = scriptMarkers("x", "exec true\n"+marker+"exec true\n# after\n")
 	require.EqualError(t, err, "x:2: the comment from line 2 on does not tell what happens")
 	_, err = scriptMarkers("x", "# text\n#report:hosts b#1 x\n")
@@ -216,7 +216,7 @@ func TestGoMarkers(t *testing.T) {
 	}
 	reports, err := read("\n// It ends.\n//\n" + marker + "\nfunc TestEnd(t *testing.T) {}\n")
 	require.NoError(t, err)
-	require.Equal(t, []publicReport{{"x_test.go:5", "ends", []string{"a/b#1"}, "the end", "It ends.", "TestEnd", "x_test.go"}}, reports)
+	require.Equal(t, []publicReport{{where: "x_test.go:5", area: "ends", sources: []string{"a/b#1"}, subject: "the end", here: "It ends.", test: "TestEnd", file: "x_test.go"}}, reports)
 	for text, want := range map[string]string{
 		marker + "\nfunc TestEnd(t *testing.T) {}":                           "x_test.go:2: TestEnd has no comment that tells what happens",
 		"// It ends.\n" + marker + "\nfunc help() {}":                        "x_test.go:3: a marker outside of a test's comment",
@@ -275,7 +275,7 @@ func TestPageOfReports(t *testing.T) {
 	}
 }
 
-// reportsText is the reports as Markdown.
+// reportsText returns the reports as Markdown.
 func reportsText(reports []publicReport) string {
 	slices.SortStableFunc(reports, func(a, b publicReport) int { return cmp.Compare(a.subject, b.subject) })
 	var b strings.Builder
@@ -295,7 +295,7 @@ func reportsText(reports []publicReport) string {
 	return b.String()
 }
 
-// linked are sources as links.
+// linked returns sources as links.
 func linked(sources []string) string {
 	var links []string
 	for _, s := range sources {
