@@ -57,7 +57,7 @@ func (a *asked) ask(whom Peer, key []byte, w waiter, out *Effects) {
 	a.base.send(whom, appendField(h.appendTo(make([]byte, 0, maxHeader+fieldSize(len(key)))), key), out)
 }
 
-// takeWaiters passes the answer, with header h, on to whoever waits for it.
+// takeWaiters passes the answer, with header h, on to its waiters.
 func (a *asked) takeWaiters(h header, key, value []byte, out *Effects) error {
 	q := question{h.epoch, string(key)}
 	waiters, open := a.open[q]

@@ -100,7 +100,7 @@ func (r *rivals) each(yield func(key, value string) bool) {
 	}
 }
 
-// appendTo appends what wins to msg.
+// appendTo appends the winners to msg.
 func (r *rivals) appendTo(msg []byte) []byte {
 	for key, value := range r.each {
 		msg = appendEntry(msg, key, value)

@@ -108,7 +108,7 @@ type Board interface {
 	// are no such message give an error that names a neighbor and the offset; one
 	// from a node's number leaves the Board as it was.
 	Receive(from Peer, msg []byte, out *Effects) error
-	// Stats reports what the Board has done and holds.
+	// Stats reports the Board's work and memory.
 	Stats() Stats
 }
 

@@ -73,7 +73,7 @@ type Config struct {
 	MaxPart int
 }
 
-// validate rejects what makes no sense and fills in defaults.
+// validate rejects senseless values and fills in defaults.
 func (c *Config) validate() error {
 	switch {
 	case c.Size < 1:

@@ -10,13 +10,13 @@ import (
 // work: each key lives at its home alone, and gets ask the home, with an LRU in
 // front.
 //
-// A fence has two parts. First, when a node's ranks are inside, it sends each
-// home one message with the puts it has for it. The home accepts, and says
-// which of the keys it knew: from an earlier epoch, or from another node in
-// this one. Copies of these may be wrong after the fence. Then, when all its
-// puts are accepted and its children's subtrees have entered, it reports this
-// list up; the root answers with the list of all, and caches drop what is on
-// it. So no rank leaves the fence before every home has all puts.
+// A fence has two parts. First, when a node's ranks are inside, it sends each home one
+// message with the puts it has for it. The home accepts, and says which of the keys it
+// knew: from an earlier epoch, or from another node in this one. Copies of these may be
+// wrong after the fence. Then, when all its puts are accepted and its children's
+// subtrees have entered, it reports this list up; the root answers with the list of
+// all, and caches drop the keys on it. So no rank leaves the fence before every home
+// has all puts.
 type distributed struct {
 	base
 	homes *homeStore

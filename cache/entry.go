@@ -34,8 +34,7 @@ func field[T bytestring](s T, off int) (from, to int, ok bool) {
 	return from, from + int(n), true
 }
 
-// checkKey reports what is wrong with the key at msg[off:], and returns the
-// offset after it.
+// checkKey checks the key at msg[off:], and returns the offset after it.
 func checkKey(msg []byte, off, maxKey int) (next int, err error) {
 	from, to, ok := field(msg, off)
 	switch {

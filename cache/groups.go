@@ -126,7 +126,7 @@ func (e GroupEntry) compare(f GroupEntry) int {
 	return cmp.Or(cmp.Compare(e.Epoch, f.Epoch), cmp.Compare(e.Node, f.Node), cmp.Compare(e.Put, f.Put))
 }
 
-// merge keeps the winner of e and what is known of its key.
+// merge keeps the winner of e and the known entry of its key.
 func merge(known map[string]GroupEntry, e GroupEntry) {
 	if old, found := known[string(e.Key)]; !found || old.compare(e) < 0 {
 		known[string(e.Key)] = e

@@ -163,7 +163,7 @@ func (s *homeStore) maxKept() int {
 // mailCost is the bytes that a kept message takes on top of its own.
 const mailCost = 2 * 32
 
-// deliver hands what was kept for the epoch that has begun to receive.
+// deliver hands messages kept for the epoch that has begun to receive.
 func (s *homeStore) deliver(receive func(Peer, []byte, *Effects) error, out *Effects) error {
 	due := s.later
 	s.later, s.laterBytes, s.laterOf = nil, 0, nil

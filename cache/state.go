@@ -2,15 +2,15 @@ package cache
 
 import "strings"
 
-// indexCost estimates what one key costs in an index that is a map, in bytes:
-// two string headers, and the slack of a map that grows by doubling.
+// indexCost estimates the bytes of one key in an index that is a map: two string
+// headers, and the slack of a map that grows by doubling.
 const indexCost = 56
 
 // compactSlack is the number of superseded bytes that a state may hold beyond its live
 // bytes before it is compacted.
 const compactSlack = 64 << 10
 
-// maxCompact bounds what is copied together: a slot has 32 bits for a place in it.
+// maxCompact bounds a compacted text: a slot has 32 bits for a place in it.
 const maxCompact = 1 << 31
 
 // state holds the world as of the last completed fence: the broadcasts as they came,
@@ -151,8 +151,8 @@ func (s *state) grow(keys int) {
 	}
 }
 
-// compact copies what is live together, so that a world that overwrites its
-// keys for ever does not grow.
+// compact copies live entries together, so that a world that overwrites its keys for
+// ever does not grow.
 func (s *state) compact() {
 	var all strings.Builder
 	all.Grow(s.live)

@@ -59,7 +59,7 @@ func (d *drops) add(key string) {
 
 func (d *drops) addAll() { *d = drops{max: d.max, all: true} }
 
-// merge adds what a message with header h and body says.
+// merge adds the keys of a message with header h and body.
 func (d *drops) merge(h header, body []byte) {
 	if h.dropAll {
 		d.addAll()

@@ -157,7 +157,7 @@ func inPieces(c *Comm, n, size int, do func(i, j int) error) error {
 	return nil
 }
 
-// fold combines what members gave, of which all has one part each.
+// fold combines the members' parts, of which all has one each.
 func fold[T any](f func(a, b T) T, all, out []T) {
 	n := len(out)
 	copy(out, all)

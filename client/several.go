@@ -89,8 +89,7 @@ func (c *Comm) release() {
 	c.client.changed.Broadcast()
 }
 
-// keep returns a copy of what a call may go on with when its caller has the original
-// again.
+// keep returns a copy for a call that goes on when its caller has the original again.
 func keep[T any](ctx context.Context, send []T) []T {
 	if ctx.Done() == nil {
 		return send

@@ -99,7 +99,7 @@ func (c *Comm) shrinkAll(ctx context.Context, round int64) (*Comm, error) {
 }
 
 // shrink makes one attempt, led by a member. leads is false if that has left before it
-// told everyone who is there.
+// told everyone the members.
 func (c *Comm) shrink(ctx context.Context, lead int, tag int64) (made *Comm, leads bool, err error) {
 	var list []int
 	if c.Rank() == lead {

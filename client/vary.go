@@ -147,7 +147,7 @@ func filled[T any](send []T, n int) []T {
 	return out
 }
 
-// parts cuts what was gathered: parts of the lengths, each at a multiple of stride or,
+// parts cuts gathered elements: parts of the lengths, each at a multiple of stride or,
 // where that is 0, one after the other.
 func parts[T any](all []T, lengths []int64, stride int) [][]T {
 	list, at := make([][]T, len(lengths)), 0
@@ -161,7 +161,7 @@ func parts[T any](all []T, lengths []int64, stride int) [][]T {
 	return list
 }
 
-// gatherMessages gathers what is not empty as messages.
+// gatherMessages gathers parts that are not empty as messages.
 func gatherMessages[T Element](ctx context.Context, c *Comm, root int, tag int64, send []T, lengths []int64) ([][]T, error) {
 	if c.Rank() != root {
 		if len(send) == 0 {

@@ -37,7 +37,7 @@ func (c cube) isGuest(process int) bool { return process%2 == 1 && process < 2*c
 
 func (c cube) hasGuest(process int) bool { return process%2 == 0 && process < 2*c.guests }
 
-// tagBack is added to a scan's tag for what a guest is told.
+// tagBack is added to a scan's tag for messages to a guest.
 const tagBack Tag = 0xff
 
 // scan tells every process the summary of all ranks before its own and that of
@@ -85,7 +85,7 @@ func (s *scan) tell(out *Outbox, to int, tag Tag, list ...summary) {
 	out.send(Message{To: to, Tag: tag, Words: words})
 }
 
-// hear takes what other corners say.
+// hear takes the summaries of other corners.
 func (s *scan) hear(m Message) summary {
 	if s.survey != nil {
 		s.survey.join(parseSurvey(m.Words[summaryWords:]))
@@ -115,7 +115,7 @@ func (s *scan) across(dimension int) stage {
 	}
 }
 
-// tellGuest hands on what is before the guest and what is after it.
+// tellGuest hands on the summaries before and after the guest.
 func (s *scan) tellGuest(_ []Message, out *Outbox) stage {
 	if s.cube.hasGuest(s.id) {
 		s.tell(out, s.id+1, s.tag+tagBack, s.before.plus(s.own), s.after)

@@ -29,8 +29,8 @@ func (s Stats) plus(t Stats) Stats {
 	return Stats{s.Messages + t.Messages, s.Bytes + t.Bytes, max(s.PeakRows, t.PeakRows)}
 }
 
-// stage is a stretch of an algorithm between two waits. It returns the stage
-// that consumes what it awaits, nil at the end.
+// stage is a stretch of an algorithm between two waits. It returns the stage that
+// consumes the messages it awaits, nil at the end.
 type stage func(in []Message, out *Outbox) stage
 
 // script runs stages one after the other. A stage that awaits no message is

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Sizes of what a message carries, in bytes.
+// Sizes of a message's parts, in bytes.
 const (
 	WordBytes = 8
 	RankBytes = 4

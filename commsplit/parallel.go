@@ -98,8 +98,8 @@ func (p *Parallel) peers(out *Outbox, tag Tag, message func(block int) Message) 
 	out.await(tag, p.config.Sorters-1)
 }
 
-// insertOwn inserts what this process has of its own where it belongs among the
-// messages that the others of its group sent.
+// insertOwn inserts this process's own message at its place among those of the others
+// of its group.
 func (p *Parallel) insertOwn(in []Message, own Message) []Message {
 	return slices.Insert(slices.Clone(in), p.block, own)
 }

@@ -20,7 +20,7 @@ func Serial(n int, do func(i int)) {
 // Exchange carries messages between the machines of one address space, round by
 // round. Methods are called for different machines at the same time.
 type Exchange interface {
-	// Send takes what machine i sent in this round.
+	// Send takes the messages of machine i in this round.
 	Send(i int, messages []Message)
 	// Turn ends the round: messages sent become receivable.
 	Turn() error

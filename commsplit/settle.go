@@ -63,9 +63,9 @@ func (p *Parallel) settleAlone(_ []Message, _ *Outbox) stage {
 	return nil
 }
 
-// ask sends the process's own rows to those who have them in their shares now,
-// to be told their memberships. Since everybody asks everybody, whoever has the
-// questions knows that its table is read by nobody any more.
+// ask sends the process's own rows to the processes that have them in their shares now,
+// to be told their memberships. Since all processes ask all, one that has the questions
+// knows that nobody reads its table any more.
 func (p *Parallel) ask(_ []Message, out *Outbox) stage {
 	asks := make([]Message, p.config.Sorters)
 	for _, r := range p.own {

@@ -164,8 +164,8 @@ func (s *search) shareOf(x *Row) int {
 	return lo
 }
 
-// probe sends what this process knows of each open splitter to the sorter that
-// looks for it.
+// probe sends this process's share of each open splitter to the sorter that looks for
+// it.
 func (p *Parallel) probe(round int) stage {
 	return func(_ []Message, out *Outbox) stage {
 		s := &p.search

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// limits bound what a message may say, since it may come from a process that does
-// not keep to the algorithm.
+// limits bound the content of messages, since it may come from a process that does not
+// keep to the algorithm.
 type limits struct{ processes, ranks int }
 
 func (c *Config) limits() limits {
@@ -20,7 +20,7 @@ func (c *Config) limits() limits {
 
 var errForm = errors.New("it has not the form of its step")
 
-// vet checks what a process was sent, all of it awaited with one tag.
+// vet checks the messages for a process, all of them awaited with one tag.
 func (l limits) vet(id int, in []Message, count int) error {
 	if len(in) != count {
 		return fmt.Errorf("commsplit: process %d was sent %d messages for %d", id, len(in), count)
@@ -39,8 +39,8 @@ func (l limits) vet(id int, in []Message, count int) error {
 	return nil
 }
 
-// form checks a message by the form of its step, so that what reads it later finds
-// what it looks for, and no number from which too much memory would be taken.
+// form checks a message by the form of its step, so that its readers find all parts,
+// and no number from which too much memory would be taken.
 func (l limits) form(m *Message) error {
 	rows, words, good := len(m.Rows), len(m.Words), false
 	step := m.Tag &^ 0xffff

@@ -94,7 +94,7 @@ func (s *Server) disagree(most, least uint64, out *Effects) {
 	s.calls = [2]call{unpack(most), unpack(least)}
 }
 
-// blame reports what two ranks call, on the node of the first, or of the one that
+// blame reports the calls of two ranks, on the node of the first, or of the one that
 // leaves.
 func (s *Server) blame(a, b uint64, out *Effects) {
 	mine, other := s.calls[0], s.calls[1]
@@ -172,7 +172,7 @@ func (s *Server) eachRank(f func(r, node, i int)) {
 // root returns the call's root, a local rank.
 func (s *Server) root() *rank { return s.ranks[job.Rank(s.call.root)] }
 
-// finish answers the local ranks and goes on with what they call next.
+// finish answers the local ranks and goes on with their next calls.
 func (s *Server) finish(out *Effects) {
 	c, size := s.call, int(s.call.size)
 	part := s.most * size

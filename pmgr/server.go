@@ -148,8 +148,8 @@ func (s *Server) Receive(c Conn, data []byte, out *Effects) {
 
 var errAfterClose = errors.New("bytes after CLOSE")
 
-// identify finds out what a connection is, from its first two numbers: of a
-// rank that checks in, or of one that aborts.
+// identify recognises a connection by its first two numbers: of a rank that checks in,
+// or of one that aborts.
 func (s *Server) identify(x *conn, out *Effects) {
 	first, r := number(x.held, 0), s.ranks[job.Rank(number(x.held, 1))]
 	switch {
@@ -219,7 +219,7 @@ func (s *Server) EOF(c Conn, out *Effects) {
 	s.drop(x, out)
 }
 
-// miss deals with a rank that has hung up, once what it sent before is done.
+// miss deals with a rank that has hung up, once its earlier operations are done.
 func (s *Server) miss(r *rank, out *Effects) {
 	switch {
 	case s.over || !r.hungUp || r.called || r.closed:
@@ -240,8 +240,8 @@ func (s *Server) refuse(x *conn, err error, out *Effects) {
 	s.drop(x, out)
 }
 
-// violate ends everything. That somebody said of the rank that it aborts is the
-// better explanation, whoever it was: the rank has broken the protocol.
+// violate ends everything. That somebody said of the rank that it aborts is the better
+// explanation, from any source: the rank has broken the protocol.
 func (s *Server) violate(r *rank, err error, out *Effects) {
 	switch {
 	case s.over:

@@ -8,8 +8,8 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// maxCall bounds what a connection to PMI_PORT may send before it has said
-// whose it is, in bytes.
+// maxCall bounds the bytes that a connection to PMI_PORT may send before it has named
+// its rank.
 const maxCall = 4 << 10
 
 // RefuseInitack is the reply to a connection whose Caller or Attach failed,

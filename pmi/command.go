@@ -7,7 +7,7 @@ import (
 )
 
 // command is one that clients may give: everything that holds for all of it. F carries
-// it out: it answers, or asks for what that takes (Effects.ask).
+// it out: it answers, or asks for the facts that it needs (Effects.ask).
 type command[F any] struct {
 	name string
 	when when

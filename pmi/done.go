@@ -17,7 +17,7 @@ func (s *Server) endWait(r job.Rank, op Op) *client {
 	return c
 }
 
-// goOn uses what the client sent ahead of the reply it has now.
+// goOn uses requests that the client sent ahead of the reply it has now.
 func (s *Server) goOn(c *client, out *Effects) {
 	if len(c.held) > 0 && c.wait == 0 && !c.deaf && !c.reading {
 		s.resume(c, out)

@@ -9,8 +9,8 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// group is a barrier of PMI 1.2 that some client of this node is in. It ends
-// to exist when none is, so memory is bounded by what clients wait for.
+// group is a barrier of PMI 1.2 that some client of this node is in. It ends to exist
+// when none is, so memory is bounded by the waits of clients.
 type group struct {
 	key     string
 	tag     int

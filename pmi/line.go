@@ -31,8 +31,7 @@ func token(line []byte, name string) (value []byte, found bool) {
 	return value, true
 }
 
-// rest returns what follows name, which is given as " name=", to the end of
-// line.
+// rest returns the text behind name, which is given as " name=", to the end of line.
 func rest(line []byte, name string) []byte {
 	_, value, _ := bytes.Cut(line, []byte(name))
 	return value

@@ -19,7 +19,7 @@ var (
 	errLongPort  = fmt.Errorf("port_longer_than_%d_bytes", MaxValue-1)
 )
 
-// maxNames bounds what the names of a job hold, in bytes.
+// maxNames bounds the bytes of a job's names.
 const maxNames = 64 << 20
 
 // Names is the job's table of published services (docs/architecture.md: names per

@@ -4,7 +4,7 @@ import (
 	"strconv"
 )
 
-// maxNodeAttrs bounds what the attributes of a node hold, in bytes.
+// maxNodeAttrs bounds the bytes of a node's attributes.
 const maxNodeAttrs = 1 << 20
 
 // nodeAttrs are the attributes that the ranks of one node share (PMI-2,

@@ -89,7 +89,7 @@ func (s *Server) put(c *client, line []byte, out *Effects) {
 	key, keyFound := token(head, " key=")
 	switch {
 	case keyFound && found && len(key)+len(value) == 0:
-		// A singleton of MPICH's puts what it has kept so far: nothing.
+		// A singleton of MPICH's puts values that it has kept so far: nothing.
 		out.say(c.rank, "cmd=put_result rc=0\n")
 	case !keyFound || len(key) == 0:
 		out.say(c.rank, "cmd=put_result rc=-1 msg=no_key\n")

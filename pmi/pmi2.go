@@ -23,8 +23,8 @@ func service2(op Op) messageCommand {
 	}
 }
 
-// fullInit completes what the init line began. The connection says which rank
-// it is; a client that thinks otherwise has been given a wrong environment.
+// fullInit completes the init. The connection says which rank it is; a client that
+// thinks otherwise has been given a wrong environment.
 func (s *Server) fullInit(c *client, m message, d due, out *Effects) {
 	if text, found := m.get("pmirank"); found {
 		if rank, ok := m.number("pmirank"); !ok || rank != int(c.rank) {

@@ -8,11 +8,11 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// ring is a client's way through the ring exchange, an extension of PMI-2 that
-// Slurm's and MVAPICH2's clients have (PMIX_Ring): every rank gives two values
-// and learns its left neighbor's right one and its right neighbor's left one.
-// The world's ranks form the ring in their order. It is made of what the
-// bulletin board offers: two puts, a fence, two gets.
+// ring is a client's way through the ring exchange, an extension of PMI-2 that Slurm's
+// and MVAPICH2's clients have (PMIX_Ring): every rank gives two values and learns its
+// left neighbor's right one and its right neighbor's left one. The world's ranks form
+// the ring in their order. It is made of the bulletin board's operations: two puts, a
+// fence, two gets.
 type ring struct {
 	due   due
 	right string // to be put second

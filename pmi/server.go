@@ -47,8 +47,8 @@ type client struct {
 	spawn    *spawnLines
 	ring     *ring // under way
 	rings    int   // rings completed
-	// held is input that arrived but could not be used yet: an incomplete
-	// request, or what was sent ahead of a reply. held[:used] is done with.
+	// held is input that arrived but could not be used yet: an incomplete request, or
+	// bytes sent ahead of a reply. held[:used] is done with.
 	held []byte
 	used int
 }

@@ -226,8 +226,7 @@ func (a *assembly) endBlock() error {
 	return a.endPreput()
 }
 
-// endPreput takes over what the block is to put: older clients repeat it in
-// every block.
+// endPreput takes over the block's preput: older clients repeat it in every block.
 func (a *assembly) endPreput() error {
 	b := &a.block
 	if b.open {
@@ -257,7 +256,7 @@ func (s *Server) finish(c *client, a *assembly, d due, out *Effects) {
 	out.Requests = append(out.Requests, Request{Rank: c.rank, Op: SpawnWorld, Spawn: &a.spawn})
 }
 
-// checkPreput refuses what no get could return.
+// checkPreput refuses values that no get could return.
 func checkPreput(pairs []Pair) error {
 	for _, p := range pairs {
 		switch {

@@ -17,8 +17,8 @@ const (
 	MaxValue   = 1024
 )
 
-// MaxLine bounds a PMI-1 line, a PMI-2 message, and what a rank may send ahead
-// of a reply, in bytes.
+// MaxLine bounds a PMI-1 line, a PMI-2 message, and requests ahead of a reply, in
+// bytes.
 const MaxLine = 64 << 10
 
 // reservedPrefix begins the keys that only the server may set.

@@ -175,7 +175,7 @@ func (c *cutter) layOut(depth int) []int {
 	return below
 }
 
-// below cuts what is below host a, up to end.
+// below cuts the hosts below host a, up to end.
 func (c *cutter) below(below []int, a, end, depth int) {
 	below[a] = end - a - 1
 	if below[a] == 0 {

@@ -131,7 +131,7 @@ func (u *use) point(j Job, p Parameters) Point {
 	}
 }
 
-// spread is that of what f says of 0..n-1, where n is positive.
+// spread returns the spread of f over 0..n-1, where n is positive.
 func spread(n int, f func(i int) float64) Spread {
 	s := Spread{Minimum: f(0), Maximum: f(0)}
 	sum := 0.0

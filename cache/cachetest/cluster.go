@@ -278,7 +278,7 @@ func (cl *Cluster) link(at int, to cache.Peer) *Link {
 	return l
 }
 
-// carryOut checks and carries out what node at wants done.
+// carryOut checks and carries out the orders of node at.
 func (cl *Cluster) carryOut(at int) {
 	for _, s := range cl.out.Sends {
 		l := cl.link(at, s.To)

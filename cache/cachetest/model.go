@@ -113,8 +113,8 @@ const (
 	slackCost = 64 << 10 // superseded broadcasts at hcmab
 )
 
-// checkMemory requires that a node holds no more than its policy's part of the
-// state (docs/architecture.md), its own puts and what the fence under way needs.
+// checkMemory requires that a node holds no more than its policy's part of the state
+// (docs/architecture.md), its own puts and the needs of the fence under way.
 func (cl *Cluster) checkMemory(at int) {
 	cl.t.Helper()
 	bound := cl.bound(at)

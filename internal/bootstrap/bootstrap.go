@@ -75,15 +75,15 @@ type LoginSheller interface {
 // managers offer. The started agents dial the launcher, which names each one's parent,
 // and dial that.
 type Bulk interface {
-	// Start runs argv on every host, with what secret yields on its standard
-	// input, and returns a channel that yields an error, with the host's name, for
-	// each host where the command could not be started, or failed; it is closed
-	// when all commands have ended, which the end of ctx brings about. The channel
-	// never waits for a reader. Where standard input can't be had, the secret may be
-	// put into a file of mode 0600 that all hosts see, and "--secret-file", FILE behind
-	// argv. It must never be in a command line or an environment. A Bulk that brings
-	// argv[0] to a host itself puts "--unlink" and the path there behind argv, which
-	// has the agent remove it.
+	// Start runs argv on every host, with the bytes of secret on its standard input,
+	// and returns a channel that yields an error, with the host's name, for each host
+	// where the command could not be started, or failed; it is closed when all commands
+	// have ended, which the end of ctx brings about. The channel never waits for a
+	// reader. Where standard input can't be had, the secret may be put into a file of
+	// mode 0600 that all hosts see, and "--secret-file", FILE behind argv. It must
+	// never be in a command line or an environment. A Bulk that brings argv[0] to a
+	// host itself puts "--unlink" and the path there behind argv, which has the agent
+	// remove it.
 	Start(ctx context.Context, hosts []Host, argv []string, secret io.Reader) (<-chan *Error, error)
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// Names are in whatever encoding: the decoder takes them as they are.
+// Names have any encoding: the decoder takes them as they are.
 var unpacker = func() cbor.DecMode {
 	mode, err := cbor.DecOptions{UTF8: cbor.UTF8DecodeInvalid}.DecMode()
 	if err != nil {

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// An outer job's variables would tell a rank that it is a rank of that job:
-// the classic failure of nested launches. They are left out of what ranks
-// inherit.
+// An outer job's variables would tell a rank that it is a rank of that job: the classic
+// failure of nested launches. Ranks do not inherit them.
 var (
 	outerPrefixes = []string{
 		"PMI_", "PMIX_", "HYDI_", "MPI_LOCAL", "GOLAUNCH_", // PMI, Hydra, golaunch

@@ -33,8 +33,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// Limits of what is read. MaxHosts bounds one list, file or allocation after
-// expansion, MaxSlots the slots of one host.
+// Limits of lists.
 const (
 	MaxHosts = 1 << 20
 	MaxSlots = 1 << 20
@@ -298,7 +297,7 @@ func counted(slots int) int {
 	return slots
 }
 
-// add adds what another mention of a host says to the first one.
+// add adds the terms of another mention of a host to the first one.
 func add(first *job.Host, h job.Host) error {
 	if first.User == "" {
 		first.User = h.User

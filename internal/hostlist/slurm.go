@@ -55,7 +55,7 @@ func SlurmGroups(getenv func(name string) string) ([][]job.Host, error) {
 }
 
 // slurmComponent reads the variables whose names end in suffix. Those of a job's step
-// say what the step has; the CPUs are the job's own, of which a task takes some.
+// have the step's; the CPUs are the job's own, of which a task takes some.
 func slurmComponent(env Environment, suffix string) ([]job.Host, error) {
 	list := "SLURM_JOB_NODELIST" + suffix
 	nodes := env.Getenv(list)
@@ -88,8 +88,8 @@ const InteractiveStep = "4294967290"
 // named is the value of a variable.
 type named struct{ name, value string }
 
-// slurmHosts returns the hosts of a list with what counts says of each: "4(x3),2" is four
-// on each of three, two on the next. These become the slots, which stay open without.
+// slurmHosts returns the hosts of a list with the count of each: "4(x3),2" is four on
+// each of three, two on the next. These become the slots, which stay open without.
 func slurmHosts(nodes, counts named) ([]job.Host, error) {
 	hosts, err := Parse(nodes.value, nodes.name)
 	if err != nil || counts.value == "" {

@@ -16,7 +16,7 @@ const (
 // PhasePMGR is the Phase of a failure in the protocol PMGR.
 const PhasePMGR = "PMGR"
 
-// PhasePMIx is the Phase of a failure in what a rank says over PMIx.
+// PhasePMIx is the Phase of a failure in a rank's use of PMIx.
 const PhasePMIx = "PMIx"
 
 // PhaseAlone is the Phase of a failure of a rank whose MPI took it for the only one.

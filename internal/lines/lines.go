@@ -14,7 +14,7 @@ import (
 // MaxLine bounds a line of a Reader that New has made, in bytes.
 const MaxLine = 1 << 20
 
-// maxShown bounds what an error repeats of a line, in bytes.
+// maxShown bounds the bytes of a line that an error repeats.
 const maxShown = 80
 
 // Reader reads lines of a file.

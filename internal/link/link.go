@@ -68,9 +68,9 @@ type Link interface {
 	// sides End independently; receiving goes on until the peer ends too.
 	// No Send may be under way.
 	End(ctx context.Context) error
-	// Close tears the link down at once and releases what it holds. Without
-	// a preceding End the peer sees ErrLost. It unblocks every call and may
-	// be called from any goroutine, repeatedly.
+	// Close tears the link down at once and releases its resources. Without a preceding
+	// End the peer sees ErrLost. It unblocks every call and may be called from any
+	// goroutine, repeatedly.
 	Close() error
 }
 

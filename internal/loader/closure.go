@@ -11,8 +11,8 @@ import (
 // is as fast.
 const mostOpened = 32
 
-// cLibrary has what begins the names of the libraries of the C library, and runtimes those of
-// compilers, too: they need nothing but each other.
+// cLibrary has the beginnings of the names of the C library's parts, and runtimes those
+// of compilers, too: they need nothing but each other.
 var (
 	cLibrary = []string{
 		"libc.so.", "libm.so.", "libmvec.so.", "libpthread.so.", "libdl.so.", "librt.so.", "libutil.so.", "libresolv.so.",

@@ -64,9 +64,9 @@ func List(ctx context.Context, p Program) ([]Library, error) {
 	return parseList(out.String()), err
 }
 
-// parseList reads what loaders print: "NAME => FILE (ADDRESS)", and "FILE
-// (ADDRESS)" for what was named by its path, among which are the loader itself and
-// the kernel's own library, which has no file.
+// parseList reads the output of loaders: "NAME => FILE (ADDRESS)", and "FILE (ADDRESS)"
+// for a library named by its path, such as the loader itself and the kernel's own
+// library, which has no file.
 func parseList(text string) []Library {
 	var list []Library
 	for line := range strings.Lines(text) {

@@ -10,8 +10,9 @@ import (
 var systemDirs = []string{"/lib64", "/usr/lib64", "/lib", "/usr/lib", "/lib/*-linux-*", "/usr/lib/*-linux-*"}
 
 // HasRuntime reports whether this host has a part of glibc, such as libdl.so.2, for a
-// program: images that hold no more than some programs need may lack it. Static programs,
-// scripts, and what musl loads, which is all of its parts at once, lack none.
+// program: images that hold no more than some programs need may lack it. Static
+// programs and scripts lack none, nor do those of musl, which loads all of its parts at
+// once.
 func HasRuntime(p Program, part string) bool {
 	interpreter := Interpreter(p)
 	if interpreter == "" || strings.Contains(filepath.Base(interpreter), "musl") {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// longestText bounds what Texts reads of one symbol, in bytes.
+// longestText bounds the bytes that Texts reads of one symbol.
 const longestText = 4096
 
 // Texts returns the texts that variables of a shared library hold, declared as in
@@ -41,7 +41,7 @@ func Texts(file string, names ...string) ([]string, error) {
 	return texts, nil
 }
 
-// text reads what a symbol holds, up to its first zero byte.
+// text reads a symbol's bytes, up to the first zero.
 func text(f *elf.File, s elf.Symbol) (string, error) {
 	if s.Section == elf.SHN_UNDEF || int(s.Section) >= len(f.Sections) {
 		return "", fmt.Errorf("no such symbol")

@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// connectFlag bounds what is tried again by no other rule.
+// connectFlag bounds retries without another rule.
 const connectFlag = "--connect-timeout"
 
 // Times that a host is tried until the user is told what it lacks, so that a mistyped

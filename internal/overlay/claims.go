@@ -192,8 +192,8 @@ func (o *Origin) note(_ tree.Header, n Note) error {
 
 func (o *Origin) demand(_ tree.Header, d Demand) error { return o.host(d.Host) }
 
-// sign: both who asks and whom it is for were given to the child. The launcher
-// judges the rest.
+// sign: both the asking host and the other were given to the child. The launcher judges
+// the rest.
 func (o *Origin) sign(_ tree.Header, s SignRequest) error {
 	if err := o.host(s.By); err != nil {
 		return err
@@ -208,7 +208,7 @@ func (o *Origin) sign(_ tree.Header, s SignRequest) error {
 	return nil
 }
 
-// summon: whoever asks, and whom it asks for, were given to the child.
+// summon: the asking host, and the one it asks for, were given to the child.
 func (o *Origin) summon(_ tree.Header, s Summon) error {
 	if err := cmp.Or(o.host(s.By), o.host(s.Host)); err != nil {
 		return err
@@ -219,7 +219,7 @@ func (o *Origin) summon(_ tree.Header, s Summon) error {
 	return nil
 }
 
-// address: whoever asks, and the host it asks for, were given to the child.
+// address: the asking host, and the one it asks for, were given to the child.
 func (o *Origin) address(_ tree.Header, q AddrRequest) error {
 	return cmp.Or(o.host(q.By), o.host(q.Host))
 }

@@ -63,7 +63,7 @@ func NewEdge(l link.Link, slot tree.Slot, origin *Origin, inbox *Inbox, stdio, d
 	return e
 }
 
-// reportLoss reports that the link is lost, with what became of the host as far as its
+// reportLoss reports that the link is lost, with the state of the host as far as its
 // bootstrap can tell.
 func (e *Edge) reportLoss(err error) {
 	e.over.Do(func() {
@@ -83,8 +83,8 @@ func (e *Edge) reportEnd(err error) {
 	})
 }
 
-// read ends at the stream's end or the link's, and ends the link of a peer that
-// says what it may not. A nil sink stands for the inbox.
+// read ends at the stream's end or the link's, and ends the link of a peer that breaks
+// the protocol. A nil sink stands for the inbox.
 func (e *Edge) read(s link.Stream, sink Sink) {
 	whole := tree.Assembler{
 		Admit:  func(h tree.Header) (int, error) { return e.origin.admit(s, h) },
@@ -310,7 +310,7 @@ func (m *queued) release() {
 	}
 }
 
-// sendQueue holds what one stream still has to send.
+// sendQueue holds the messages that one stream has to send.
 type sendQueue struct {
 	mu      sync.Mutex
 	changed sync.Cond
@@ -336,7 +336,7 @@ func (q *sendQueue) put(m queued) {
 	q.changed.Broadcast()
 }
 
-// drop lets go of what will not be sent: these, and what is queued.
+// drop lets go of messages that will not be sent: these, and queued ones.
 func (q *sendQueue) drop(batch []queued) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -358,7 +358,7 @@ func (q *sendQueue) take() (batch []queued, ok bool) {
 	return batch, q.busy
 }
 
-// markSent says that what take returned is on its way, or lost.
+// markSent says that the batch of take is on its way, or lost.
 func (q *sendQueue) markSent() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

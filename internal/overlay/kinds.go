@@ -243,8 +243,8 @@ var (
 // payloadDecoder decodes a payload, and holds it to its sender's rights.
 type payloadDecoder func(o *Origin, h tree.Header, payload []byte, values int) (any, error)
 
-// coded returns a payload in CBOR. Where check is nil, as of what comes from the parent,
-// it is read when it is wanted: so that it can be passed on before.
+// coded returns a payload in CBOR. Where check is nil, as of the parent's messages, it
+// is read when it is wanted: so that it can be passed on before.
 func coded[T any](check func(*Origin, tree.Header, T) error) payloadDecoder {
 	return func(o *Origin, h tree.Header, payload []byte, values int) (any, error) {
 		if check == nil {

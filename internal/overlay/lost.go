@@ -26,8 +26,8 @@ func Lost(host job.HostIndex, phase string, cause error, below int) job.Failure 
 	return job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: host, Phase: phase, Text: text}
 }
 
-// lostText says that the link to a host's agent broke, and why. Where neither its
-// agent nor its bootstrap has said anything, it says what to look at.
+// lostText says that the link to a host's agent broke, and why. Where neither its agent
+// nor its bootstrap has said anything, it has advice.
 func lostText(cause error) string {
 	why := strings.TrimPrefix(cause.Error(), link.ErrLost.Error()+": ")
 	text := lostMark + why
@@ -37,10 +37,11 @@ func lostText(cause error) string {
 	return text
 }
 
-// inspectTimeout bounds how long a loss waits for what a bootstrap can tell of the host.
+// inspectTimeout bounds the wait of a loss for the bootstrap's word on the host.
 const inspectTimeout = 2 * time.Second
 
-// withState adds to why a link is lost what became of the host, where its bootstrap knows.
+// withState adds the state of the host to the cause of a lost link, where its bootstrap
+// knows it.
 func withState(err error, p *leftOpen) error {
 	if p == nil {
 		return err
@@ -70,8 +71,8 @@ type stated struct {
 func (s stated) Error() string { return s.error.Error() + "; " + s.state }
 func (s stated) Unwrap() error { return s.error }
 
-// lostMark begins the text of a host that was lost, saidMark what an agent has printed,
-// protocolMark what it may not send.
+// lostMark begins the text of a host that was lost, saidMark an agent's output,
+// protocolMark a breach of the protocol.
 const (
 	lostMark     = "lost: the link to its agent broke: "
 	saidMark     = "; it said: "
@@ -98,7 +99,7 @@ func (f *Subtree) Explain(slot tree.Slot, cause error) error {
 	return withDiagnostics(cause, f.children[slot].pipe)
 }
 
-// withDiagnostics adds what the far side printed on its standard error.
+// withDiagnostics adds the far side's standard error.
 func withDiagnostics(err error, pipe bootstrap.Pipe) error {
 	if said := strings.TrimSpace(pipe.Diagnostics()); said != "" {
 		return fmt.Errorf("%w"+saidMark+"%s", err, said)

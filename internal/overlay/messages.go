@@ -290,7 +290,7 @@ type Note struct {
 	Silent bool `cbor:"4,keyasint,omitempty"`
 }
 
-// NoteAlways is the Level of a note that even those see who asked for quiet.
+// NoteAlways is the Level of a note that users see even if they asked for quiet.
 const NoteAlways = -1
 
 // Demand asks the launcher to end the job: an agent's host, its resource manager or

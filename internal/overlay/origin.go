@@ -35,7 +35,7 @@ type Origin struct {
 	failed   int // times that a rank has, of all worlds so far
 }
 
-// maxUnderway bounds what is kept of a neighbor's unfinished messages, over all
+// maxUnderway bounds the kept bytes of a neighbor's unfinished messages, over all
 // streams: the largest of all, and some.
 const maxUnderway = tree.MaxMessage + 32<<20
 
@@ -135,11 +135,11 @@ func (o *Origin) read(h tree.Header, payload []byte) (value any, err error) {
 	return value, nil
 }
 
-// charge counts what is kept of unfinished messages.
+// charge counts the kept bytes of unfinished messages.
 func (o *Origin) charge(bytes int) bool { return o.spare.Add(-int64(bytes)) >= 0 }
 
-// host refuses what is not the child's to speak of. o.mu is held, as where the
-// following are called.
+// host refuses hosts that are not the child's. o.mu is held, as where the following are
+// called.
 func (o *Origin) host(h job.HostIndex) error {
 	if !o.given.Has(h) {
 		return fmt.Errorf("%s is not below it", o.called(h))
@@ -172,7 +172,7 @@ func (o *Origin) share(world int) (*share, error) {
 	return s, nil
 }
 
-// noteOnce notes what is said once.
+// noteOnce refuses a fact that is told twice.
 func noteOnce(said *bool) error {
 	if *said {
 		return errors.New("it is said twice")

@@ -26,8 +26,7 @@ func ranges(hosts []HostEntry, below func(HostEntry) int) (parts [][]HostEntry) 
 }
 
 // join makes no more than degree of parts of hosts, as even in number as can be: of
-// single hosts where no network cuts their range, of what a dead host leaves
-// otherwise.
+// single hosts where no network cuts their range, of a dead host's rest otherwise.
 func join(hosts []HostEntry, parts [][]HostEntry, degree int) (joined [][]HostEntry) {
 	index := make([]job.HostIndex, len(parts))
 	for i := range index {

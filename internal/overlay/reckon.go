@@ -40,7 +40,8 @@ func (r reckoning) widened(now time.Duration) (low, high time.Duration) {
 }
 
 // trip takes a round trip in: the times around it by this node's clock, and two between
-// them by the child's. One that cannot be is left out, and what contradicts it forgotten.
+// them by the child's. An impossible one is left out, and older bounds that contradict
+// it are forgotten.
 func (r *reckoning) trip(sent, heard, said, back time.Duration) {
 	low, high := said-back, heard-sent+time.Duration(float64(max(0, back-sent))*drift) // as of back
 	if low > high {

@@ -44,7 +44,7 @@ type Claimed struct {
 	Shared Shared        `cbor:"3,keyasint"`
 }
 
-// check refuses what cannot be.
+// check refuses impossible values.
 func (s *Shared) check() error {
 	if s == nil {
 		return nil

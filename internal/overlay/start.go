@@ -100,7 +100,7 @@ func NewStarter(ctx context.Context, piper bootstrap.Piper, source stage.Source,
 	}
 }
 
-// handOn is c as an agent below gets it: with what the bootstrap has learnt here.
+// handOn is c as an agent below gets it: with the bootstrap's knowledge from here.
 func (s *Starter) handOn(c Common) Common {
 	if l, ok := s.piper.(bootstrap.Learner); ok {
 		c.Setup = l.Learned()
@@ -179,7 +179,7 @@ type result struct {
 	err    *bootstrap.Error
 }
 
-// unjoined returns hosts of a part that have not joined, for who dials them anew.
+// unjoined returns hosts of a part that have not joined, for another agent to dial.
 func (s *Starter) unjoined(part []HostEntry, which []int) []HostEntry {
 	var hosts []HostEntry
 	for _, i := range which {

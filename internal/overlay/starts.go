@@ -16,7 +16,7 @@ import (
 // waitStep is the step of a start before its first: a permit of the window.
 const waitStep bootstrap.Phase = "wait for a place"
 
-// starts notes what a Starter does, for --trace and for the progress line.
+// starts notes the steps of a Starter, for --trace and for the progress line.
 type starts struct {
 	trace bool            // keep every try
 	watch bool            // know which hosts are waited for

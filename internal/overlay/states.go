@@ -29,7 +29,7 @@ type Span struct {
 	Least, Most int
 }
 
-// Unknown is the Span of what is not known.
+// Unknown is the Span of unknown values.
 var Unknown = Span{Least: -1, Most: -1}
 
 // One returns the Span of one number.

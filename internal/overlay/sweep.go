@@ -16,12 +16,12 @@ import (
 // sweepTimeout bounds the sweep of a node whose agent is lost.
 const sweepTimeout = 5 * time.Second
 
-// sweepScript kills what a job ($1) left on a node whose warden and agent are
-// both dead, so that neither can, nor any executable of ours need be there. It
-// looks for the job's cgroup and for its name in the environment of processes,
-// until two scans in a row find nothing, and then removes the job's files. It gives up
-// what is there after 200 scans: nobody may be left to end the script. Like that of
-// package stage it is one line that every login shell takes for the same words.
+// sweepScript kills the processes that a job ($1) left on a node whose warden and agent
+// are both dead, so that neither can, nor any executable of ours need be there. It
+// looks for the job's cgroup and for its name in the environment of processes, until
+// two scans in a row find nothing, and then removes the job's files. It gives up on
+// those that are there after 200 scans: nobody may be left to end the script. Like that
+// of package stage it is one line that every login shell takes for the same words.
 var sweepScript = sync.OnceValue(func() string {
 	return strings.Join(strings.Fields(`
 n=0; scans=0;
@@ -61,14 +61,14 @@ func sweep(pipe bootstrap.Pipe, jobID, agentPath string) {
 		_ = c.Also(ctx, []string{agentPath, SweepWord, jobID}) // as below
 		return
 	}
-	// Where it fails the connection is gone, and with it whoever could help.
+	// Where it fails the connection is gone, and with it all help.
 	_ = c.Also(ctx, []string{"/bin/sh", "-c", sweepScript(), "golaunch", jobID})
 }
 
-// leftOpen is a pipe as its link has it: when the command has ended by itself,
-// the link's Close leaves the connection to the owner of the pipe, who may have
-// use for it. When it has not, and the agent fell silent, or nobody there watches
-// it yet, Close ends it: it may be stopped, and would not see that its link ends.
+// leftOpen is a pipe as its link has it: when the command has ended by itself, the
+// link's Close leaves the connection to the owner of the pipe, which may have use for
+// it. When it has not, and the agent fell silent, or nobody there watches it yet, Close
+// ends it: it may be stopped, and would not see that its link ends.
 type leftOpen struct {
 	bootstrap.Pipe
 	job string // its name there, see NodeJob
@@ -141,8 +141,8 @@ func (p *leftOpen) fellSilent(cause error) {
 }
 
 // clean cleans the node of an agent that fell silent, and ends the agent: it may be
-// stopped, and its warden be dead, or be killed with what else is cleaned. It
-// reports false of others, who end by themselves.
+// stopped, and its warden be dead, or be killed with the rest. It reports false of
+// others, which end by themselves.
 func (p *leftOpen) clean() bool {
 	if p == nil || !p.silent.Load() {
 		return false

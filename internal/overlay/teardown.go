@@ -43,7 +43,8 @@ func Levels(hosts []HostEntry, degree int, relayed bool) int {
 	return levels(hosts, 1, degree, relayed)
 }
 
-// levels is that below who starts so many parts, and those below it degree each.
+// levels counts those below an agent that starts so many parts, whose agents start
+// degree each.
 func levels(hosts []HostEntry, parts, degree int, relayed bool) (deepest int) {
 	if parts <= 1 && degree <= 1 && !relayed {
 		return len(hosts) // a chain, which is not to be gone down with all that follows at each

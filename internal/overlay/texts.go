@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// Texts that come from elsewhere are cut, so that what tells of them is small.
+// Texts that come from elsewhere are cut, so that their messages are small.
 const (
 	maxText  = 256 << 10 // bytes of a failure's or a note's
 	maxCause = 16 << 10  // bytes of why a host is dead or a rank was not started, or of what ranks wait in
@@ -52,8 +52,8 @@ func plain(text string) string {
 	}, text)
 }
 
-// long refuses texts that are longer than their sender may make them. Whoever
-// passes them on adds to what they are in, which must be within its bound still.
+// long refuses texts that are longer than their sender may make them. Agents that pass
+// them on add to their messages, which must stay within their bounds.
 func long(most int, texts ...string) error {
 	for _, t := range texts {
 		if len(t) > most {

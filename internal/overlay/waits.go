@@ -63,7 +63,7 @@ type Waits struct {
 	Silent []job.HostIndex `cbor:"8,keyasint,omitempty"` // their agents have not told their ranks' in time
 }
 
-// MostWaits bounds what an answer tells of, MostExamples its examples, and MostAttempts
+// MostWaits bounds the waits of an answer, MostExamples its examples, and MostAttempts
 // the connections that count of a rank, on average.
 const (
 	MostWaits    = 8

@@ -6,8 +6,8 @@ import (
 	"github.com/golaunch/golaunch/internal/stage"
 )
 
-// AgentWord is the first argument that turns golaunch's own executable into an
-// agent, so that what is staged is itself.
+// AgentWord is the first argument that turns golaunch's own executable into an agent,
+// so that it stages itself.
 const AgentWord = "nla-agent"
 
 // IsAgent reports whether a command line, without the program's name, is that of an
@@ -29,6 +29,6 @@ const (
 // both sides must share.
 const LostAfterWord = "--lost-after"
 
-// SweepWord is the option of an agent that is to end, on its node, what a job has left
+// SweepWord is the option of an agent that is to end, on its node, the remains of a job
 // whose agent and warden are dead: the next word is NodeJob.
 const SweepWord = "--sweep"

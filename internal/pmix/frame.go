@@ -109,7 +109,7 @@ func appendValue(b []byte, v reflect.Value) []byte {
 
 var errShort = errors.New("it ends within a field")
 
-// parseValue reads a value, and returns what is behind it. Nothing takes more memory
+// parseValue reads a value, and returns the bytes behind it. Nothing takes more memory
 // than some times the bytes that are there.
 func parseValue(b []byte, v reflect.Value) (rest []byte, err error) {
 	n := 4 // of the number, or of the length before what it counts

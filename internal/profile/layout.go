@@ -9,10 +9,10 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// The file that a node's ranks of one world share with their agent, which makes it
-// with zeros behind its header: words of 8 bytes in the order of the machine.
-// native/libprofile/layout.h has the same numbers. A rank writes what is its own;
-// a page that no rank has written takes no memory.
+// The file that a node's ranks of one world share with their agent, which makes it with
+// zeros behind its header: words of 8 bytes in the order of the machine.
+// native/libprofile/layout.h has the same numbers. A rank writes its own part; a page
+// that no rank has written takes no memory.
 const (
 	layoutMagic = 0x676c70726f663031 // glprof01
 

@@ -67,7 +67,7 @@ type Part struct {
 	Calls   []int64  `cbor:"10,keyasint,omitempty"`
 }
 
-// Lengths of what is flat in a Part.
+// Lengths of flat parts of a Part.
 const (
 	entryLength  = 4
 	memberLength = 4

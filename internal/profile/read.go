@@ -174,8 +174,8 @@ func (o *Outside) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// numbers reads a list of at least so many whole numbers, and at most as n holds.
-// It takes what package json has found well-formed.
+// numbers reads a list of at least so many whole numbers, and at most as n holds. Its
+// input is well-formed by package json's word.
 func numbers(text []byte, n []int64, least int) error {
 	wrong := func() error {
 		return fmt.Errorf("%.60s: expected a list of %d to %d whole numbers up to 2^61", text, least, len(n))

@@ -112,7 +112,7 @@ func (c Clock) Within() (sum time.Duration, known bool) {
 }
 
 // ahead returns the offset of a link at t of the child's clock: the nearest that was
-// measured, and between two of them what lies on a straight line.
+// measured, and between two of them one on a straight line.
 func ahead(link []Offset, t time.Time) time.Duration {
 	for i, o := range link {
 		if !t.After(o.At) || i == len(link)-1 {

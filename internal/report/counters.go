@@ -3,9 +3,9 @@ package report
 // Counter names one number of Counters.
 type Counter int
 
-// The counters of one agent. Those of its streams follow; see Sent and
-// Received. A new one is a line here, in columns, and in what the report calls it
-// below; internal/agent/jobs/accounts.go counts.
+// The counters of one agent. Those of its streams follow; see Sent and Received. A new
+// one is a line here, in columns, and its name in the report below;
+// internal/agent/jobs/accounts.go counts.
 const (
 	Puts      Counter = iota // puts of local ranks
 	Gets                     // gets of local ranks

@@ -110,8 +110,8 @@ type RankJSON struct {
 	CPUs     string     `json:"cpus"` // as in 0-3,8; empty where it is not bound
 }
 
-// Fill puts what was collected into r, in the order of hosts and ranks. host
-// names hosts.
+// Fill puts collected entries into r, in the order of hosts and ranks. host names
+// hosts.
 func (r *Report) Fill(c Collected, host func(job.HostIndex) string) {
 	slices.SortFunc(c.Nodes, func(x, y Node) int { return cmp.Compare(x.Host, y.Host) })
 	slices.SortFunc(c.Ranks, func(x, y Rank) int {

@@ -167,7 +167,7 @@ func (d *drawing) span(row int, rowName, name string, begin, end time.Time, args
 	})
 }
 
-// phases draws what follows from one another, in a span of all.
+// phases draws consecutive phases, in a span of all.
 func (d *drawing) phases(name string, begin time.Time, phases []Phase) {
 	if len(phases) == 0 {
 		return

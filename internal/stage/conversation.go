@@ -243,8 +243,8 @@ func (s *sourceReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// explain makes a *bootstrap.Error of what ended the conversation. Ended is
-// the context's error at that time.
+// explain makes a *bootstrap.Error of the end of the conversation. Ended is the
+// context's error at that time.
 func (c *conversation) explain(err, ended error) error {
 	var known *bootstrap.Error
 	var full *fullError
@@ -295,7 +295,7 @@ func (c *conversation) explain(err, ended error) error {
 	return stageError(c.host, fmt.Errorf("copying the agent: %w%s", err, said), false, "")
 }
 
-// staged is the agent's pipe: first what was read ahead, then the rest.
+// staged is the agent's pipe: first the bytes read ahead, then the rest.
 type staged struct {
 	bootstrap.Pipe
 	r     *bufio.Reader

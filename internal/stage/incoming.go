@@ -145,7 +145,7 @@ func MakePrivate(dirs []string, room int64) (string, error) {
 	return "", none
 }
 
-// checkFiles refuses what a broken peer may send.
+// checkFiles refuses files that a broken peer may send.
 func checkFiles(files []File) error {
 	if len(files) > MaxFiles {
 		return fmt.Errorf("%d files are more than %d", len(files), MaxFiles)
@@ -201,7 +201,7 @@ func occupy(dir string, files []File) (err error) {
 	return nil
 }
 
-// private refuses a directory in which other users may exchange what is ours.
+// private refuses a directory in which other users may exchange ours.
 func private(place string) error {
 	info, err := os.Stat(place)
 	if err != nil {

@@ -18,9 +18,9 @@ type Installed struct {
 	Path  string `cbor:"1,keyasint"`
 	Size  int64  `cbor:"2,keyasint"` // bytes
 	MTime int64  `cbor:"3,keyasint"` // seconds since 1970
-	// Owned says that here the file is its user's own, and that nobody else
-	// can write it or change what its path means. Then a host on which it is
-	// the account's own, too, runs it without a look at the rest of it.
+	// Owned says that here the file is its user's own, and that nobody else can write
+	// it or change the meaning of its path. Then a host on which it is the account's
+	// own, too, runs it without a look at the rest of it.
 	Owned bool `cbor:"4,keyasint,omitempty"`
 }
 
@@ -58,8 +58,8 @@ func owned(path string) bool {
 	}
 }
 
-// safe says whether path, itself and not what a link means, belongs to one of
-// owners and cannot be written by its group or others.
+// safe says whether path, without following a link, belongs to one of owners and cannot
+// be written by its group or others.
 func safe(path string, owners ...int) bool {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&(os.ModeSymlink|0o022) != 0 {
@@ -93,15 +93,16 @@ const EmptyWord = "--empty"
 // until RestoreEnviron.
 const processors = "GOLAUNCH_GOMAXPROCS"
 
-// frugal has a shell of any kind prepare what is too late once it has become the agent,
-// which keeps its timer slack (see unix.CoarseTimers) and its environment: an agent
-// that begins on all processors stops all that it does to go back to one, and gives up
-// memory that it has just set up. Csh, which has no export, is known by $shell.
+// frugal has a shell of any kind prepare settings that would be too late once it has
+// become the agent, which keeps its timer slack (see unix.CoarseTimers) and its
+// environment: an agent that begins on all processors stops all that it does to go back
+// to one, and gives up memory that it has just set up. Csh, which has no export, is
+// known by $shell.
 var frugal = fmt.Sprintf(`test "$shell" || export %[3]s="$GOMAXPROCS" GOMAXPROCS=1; test -w %[1]s && echo %[2]d >> %[1]s; `,
 	"/proc/self/timerslack_ns", unix.CoarseTimers.Nanoseconds(), processors)
 
-// RestoreEnviron gives the running agent the environment that it has of its host, without
-// what its start has set there for its own sake.
+// RestoreEnviron gives the running agent the environment that it has of its host,
+// without variables that its start has set for its own sake.
 func RestoreEnviron() {
 	own, set := os.LookupEnv(processors)
 	if !set {
@@ -157,10 +158,10 @@ func (i Installed) condition() (string, error) {
 	}
 }
 
-// Accept tells the starter, on w, whether the running executable is the one it
-// means, as the word after InstalledWord describes it: then the agent's own
-// output follows. One that was named by its path (Options.AgentPath) is not described.
-// An error means that it does not, and what was said.
+// Accept tells the starter, on w, whether the running executable is the one it means,
+// as the word after InstalledWord describes it: then the agent's own output follows.
+// One that was named by its path (Options.AgentPath) is not described. An error means
+// that it does not, and has the words heard.
 func Accept(w io.Writer, about string) error {
 	f := strings.Fields(about)
 	if len(f) == 2 {

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Limits on what a host's shell may print around the script, in bytes: a
-// longer line is cut, more in all is an error.
+// Limits on the output of a host's shell around the script, in bytes: a longer line is
+// cut, more in all is an error.
 const (
 	maxLine  = 64 << 10
 	maxNoise = 1 << 20
 )
 
-// Limits on what the script itself has to say: a few lines for each candidate, with
-// what a command there printed about it.
+// Limits on the script's own output: a few lines for each candidate, with the output of
+// a command there about it.
 const (
 	maxSaid   = 16       // lines
 	maxReason = 16 << 10 // bytes of one
@@ -25,7 +25,7 @@ const (
 // errNoise ends a conversation with a shell that prints without end.
 var errNoise = errors.New("the login shell prints more than 1 MiB of its own")
 
-// errWordy ends a conversation with what is not the script.
+// errWordy ends a conversation with another program than the script.
 var errWordy = fmt.Errorf("the script says more than it has to: at most %d lines of %d bytes", maxSaid, maxReason)
 
 // lineReader finds the lines that begin with the magic; a prompt or the like
@@ -41,7 +41,7 @@ type lineReader struct {
 	last  string // the last noise that was not blank
 }
 
-// next returns what follows the magic on the next line that has it.
+// next returns the text behind the magic on the next line that has it.
 func (l *lineReader) next() (string, error) {
 	var line []byte
 	for {

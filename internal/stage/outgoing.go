@@ -17,7 +17,7 @@ type File struct {
 	Exec bool   `cbor:"3,keyasint"` // may be executed
 }
 
-// Limits of what one job brings.
+// Limits of the files of one job.
 const (
 	MaxFiles  = 1024
 	chunkSize = 256 << 10 // bytes that travel at a time

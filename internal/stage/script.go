@@ -29,11 +29,10 @@ const (
 //	got                all is written; we answer "go"
 //	have               a kept or installed file is run, at once
 //
-// After "go" or "have" the agent's own output begins. Whatever ends the
-// conversation early (end of input, a signal) removes what was made; where the
-// script is killed sweepScript does, which knows the names by the magic. They end
-// in what the host's kernel drew, so that nobody who sees the command line can be
-// there first.
+// After "go" or "have" the agent's own output begins. An early end of the conversation
+// (end of input, a signal) removes the files made; where the script is killed
+// sweepScript does, which knows the names by the magic. They end in random characters
+// of the host's kernel, so that nobody who sees the command line can be there first.
 //
 // Its words are the two halves of the magic, the uname and (to keep it) hash of
 // our own executable, "keep" or nothing, the candidates, an installed agent's path (or

@@ -35,8 +35,9 @@ type Source interface {
 // Self returns the Source that consists of the running executable and of the files
 // libexec/golaunch/nla-OS-ARCH beside its directory, which are the agent alone: those
 // for other platforms, and that for its own if it is of the same revision of the
-// sources. That is smaller, and so travels where there is one. The Source works even after the file is removed, as agents do with theirs: the kernel
-// keeps what it runs. Content is hashed when first asked for.
+// sources. That is smaller, and so travels where there is one. The Source works even
+// after the file is removed, as agents do with theirs: the kernel keeps running files.
+// Content is hashed when first asked for.
 func Self() (Source, error) {
 	info, err := os.Stat(running)
 	if err != nil {

@@ -7,11 +7,11 @@
 // It removes PATH and then the directory that holds it as soon as it runs, so that
 // nothing can leave them behind. With Options.Keep there is no --unlink: the file
 // stays, under the name nla-HASH, for the next job. An agent that runs from
-// Options.Installed is told neither, but may be --installed and what Accept wants to
-// know. One whose file does not name the start is told --start and the magic of it, by
-// which Abandon finds it.
+// Options.Installed is told neither, but may be --installed and the answer for Accept.
+// One whose file does not name the start is told --start and the magic of it, by which
+// Abandon finds it.
 //
-// Not here: retries, hedging and what the agent says first (package overlay).
+// Not here: retries, hedging and the agent's hello (package overlay).
 package stage
 
 import (
@@ -38,8 +38,8 @@ type Options struct {
 	// AgentPath, if not "", is a golaunch, or nla, that the host has there: it is run at once,
 	// without a shell and without a copy.
 	AgentPath string
-	// Noise is told, line by line, what the host's shell printed of its own
-	// accord; may be nil. It is called from the goroutine of Start.
+	// Noise receives, line by line, the host's shell's own output; may be nil. It is
+	// called from the goroutine of Start.
 	Noise func(line string)
 	// Timeout bounds looking and copying, once the command is started; 0
 	// means two minutes.
@@ -82,7 +82,7 @@ func Start(ctx context.Context, p bootstrap.Piper, h bootstrap.Host, src Source,
 		if !errors.As(err, &full) {
 			return pipe, err
 		}
-		// The bytes are spent: start again with what comes after.
+		// The bytes are spent: start again with the next step.
 		skipped = append(c.skipped, full.reason)
 		at := slices.Index(candidates, full.candidate)
 		if at < 0 {
@@ -103,7 +103,8 @@ func stageError(h bootstrap.Host, err error, permanent bool, hint string) *boots
 	return &bootstrap.Error{Host: h.Name, Phase: bootstrap.Stage, Err: err, Permanent: permanent, Hint: hint}
 }
 
-// noCommand returns the error of a host whose shell does not find what the script needs.
+// noCommand returns the error of a host whose shell does not find a command that the
+// script needs.
 func noCommand(h bootstrap.Host, command, path string) *bootstrap.Error {
 	return stageError(h, fmt.Errorf("the shell there finds no %s in its PATH (%s)", command, path), true,
 		"do the shell's start-up files, or ~/.ssh/environment, set PATH there without /usr/bin and /bin?")

@@ -35,9 +35,9 @@ done 2> /dev/null
 `), " ")
 }
 
-// sweepScript ends what a start has left, by its magic: first its processes (the
-// login shell, script, what that runs, or the agent), even stopped ones, then the
-// directory of an agent, or the part of one that was to be kept.
+// sweepScript ends the remains of a start, by its magic: first its processes (the login
+// shell, script, its commands, or the agent), even stopped ones, then the directory of
+// an agent, or the part of one that was to be kept.
 //
 // Its words are the halves of the magic in the wrong order, so that it does not
 // find itself. A process that becomes another one has no command line for a moment:
@@ -93,8 +93,8 @@ func Abandon(pipe bootstrap.Pipe) {
 }
 
 // Sweep ends the agent of a pipe that Start returned, which may be stopped and would
-// not see that the pipe is closed, and removes what it may have left: it removes its
-// own file first of all. That takes five seconds at most, and is done once.
+// not see that the pipe is closed, and removes files that it may have left: it removes
+// its own file first of all. That takes five seconds at most, and is done once.
 func Sweep(pipe bootstrap.Pipe) {
 	if s, ok := pipe.(*staged); ok {
 		s.swept.Do(func() { sweep(s.Pipe, s.magic, s.agentPath) })

@@ -193,7 +193,7 @@ func (a *Assembler) AddAt(now, at time.Time, r job.RankID, st Stream, data []byt
 	return err
 }
 
-// follow writes the rest of k's shown line and returns what comes after it.
+// follow writes the rest of k's shown line and returns the rest of data.
 func (a *Assembler) follow(k key, data []byte) ([]byte, error) {
 	end := bytes.IndexByte(data, '\n') + 1
 	if end == 0 {

@@ -22,7 +22,7 @@ const (
 )
 
 // TimeFormat is the layout of the time in a label: RFC 3339, to the millisecond, in the
-// zone of who looks.
+// reader's zone.
 const TimeFormat = "2006-01-02T15:04:05.000Z07:00"
 
 type part struct {
@@ -108,8 +108,8 @@ func (p *Pattern) escape(s string, timed bool) int {
 	return 2
 }
 
-// badEscape cuts the faulty escape out of s for the message: the percent sign
-// and what follows it up to and including the first byte that is not a digit.
+// badEscape cuts the faulty escape out of s for the message: the percent sign and the
+// bytes behind it up to and including the first byte that is not a digit.
 func badEscape(s string) string {
 	for i := 1; i < len(s); i++ {
 		if s[i] < '0' || s[i] > '9' {

@@ -106,8 +106,8 @@ func (a *Assembler) endOpen() error {
 	return a.cfg.Out.Write(a.openStream, newline)
 }
 
-// EndAll ends every stream that has not been ended, in rank order: the job is
-// over, whatever became of its ranks. An error is Output.Write's.
+// EndAll ends every stream that has not been ended, in rank order: the job is over, in
+// whatever way its ranks ended. An error is Output.Write's.
 func (a *Assembler) EndAll() error {
 	keys := make([]key, 0, len(a.pending)+1)
 	for k := range a.pending {

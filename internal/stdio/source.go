@@ -26,7 +26,7 @@ type source struct {
 	cut     bool // the line was printed short; its rest is dropped
 }
 
-// size returns the length of the line so far, without what was shown.
+// size returns the length of the line so far, without the shown part.
 func (s *source) size() int64 { return s.spilled + int64(len(s.buf)) }
 
 // source returns k's pending source, a new one if there is none.
@@ -44,7 +44,7 @@ func (a *Assembler) source(k key) *source {
 	return s
 }
 
-// release forgets a source and what it holds.
+// release forgets a source and its lines.
 func (a *Assembler) release(s *source) {
 	a.held -= len(s.buf)
 	delete(a.pending, s.key)

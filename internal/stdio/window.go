@@ -17,11 +17,10 @@ const (
 // nobody up.
 const Ended = math.MaxInt64
 
-// Window is the launcher's account of standard input under way to one rank, or
-// to all of them (then acknowledgements are the minimum that Acks forms along
-// the tree): never more than its size beyond the last acknowledged byte. The
-// size doubles with each acknowledgement, so that who stops reading early has
-// little under way.
+// Window is the launcher's account of standard input under way to one rank, or to all
+// of them (then acknowledgements are the minimum that Acks forms along the tree): never
+// more than its size beyond the last acknowledged byte. The size doubles with each
+// acknowledgement, so that a reader that stops early has little under way.
 type Window struct {
 	size, most  int64
 	sent, acked int64

@@ -92,7 +92,7 @@ func OpenOutputDir(path string, create bool) (*os.Root, error) {
 	return os.OpenRoot(self(fd))
 }
 
-// self returns a path of what fd is, whatever is renamed.
+// self returns a path of fd's file, which renames do not change.
 func self(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
 
 // locate finds the place of a name.
@@ -150,7 +150,8 @@ func (p *namedPlace) descend(above string, names []string) error {
 	if err := p.move(unix.Openat(p.dir, above, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)); err != nil {
 		return p.failed("open", err)
 	}
-	// In /dev nobody but root makes anything, whoever owns it in a container.
+	// In /dev nobody but root makes anything, though it has another owner in a
+	// container.
 	p.shared = p.shared && filepath.Clean(above) != "/dev"
 	for _, name := range names {
 		fd, err := p.enter(name)
@@ -203,8 +204,8 @@ func (p *namedPlace) isLink(name string) bool {
 	return unix.Fstatat(p.dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK
 }
 
-// open opens what is at the place. Where others may write, a file that exists is looked
-// at before: a pipe of theirs would have us wait, a file be theirs to read.
+// open opens the file at the place. Where others may write, a file that exists is
+// looked at before: a pipe of theirs would have us wait, a file be theirs to read.
 func (p *namedPlace) open(flags int, mode uint32) (fd int, err error) {
 	if p.asIs || !p.shared {
 		if !p.asIs {
@@ -243,8 +244,8 @@ func (p *namedPlace) retry(dir int, name string, flags int, mode uint32) (int, e
 	}
 }
 
-// denied is failed, of what cannot be opened or made at the place: where this user has no
-// right to do so, it says to what.
+// denied is failed for a file that cannot be opened or made at the place: it names the
+// missing right of this user.
 func (p *namedPlace) denied(op string, err error) error {
 	if err != unix.EACCES || p.asIs {
 		return p.failed(op, err)
@@ -262,7 +263,7 @@ type denial string
 func (d denial) Error() string        { return string(d) }
 func (d denial) Is(target error) bool { return target == fs.ErrPermission }
 
-// look opens what is there for no more than to look at it (O_PATH), and refuses it by
+// look opens the file there for no more than to look at it (O_PATH), and refuses it by
 // the rule.
 func (p *namedPlace) look() (fd int, err error) {
 	how := unix.O_PATH | unix.O_CLOEXEC

@@ -89,7 +89,7 @@ func (p *Poller) wakeParked() bool {
 	return file != nil && file.SetReadDeadline(past) == nil
 }
 
-// closeEpoll closes the epoll instance, by whoever owns it.
+// closeEpoll closes the epoll instance, by its owner.
 func (p *Poller) closeEpoll() {
 	if file := p.park.file.Load(); file != nil {
 		file.Close()

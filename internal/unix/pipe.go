@@ -2,8 +2,8 @@ package unix
 
 import "golang.org/x/sys/unix"
 
-// pipeSize is the size that GrowPipe asks for, in bytes: a quarter of what Linux gives
-// a process for one, since all pipes of a user share an allowance (pipe(7): 16,384
+// pipeSize is the size that GrowPipe asks for, in bytes: a quarter of Linux's bound for
+// a process's pipe, since all pipes of a user share an allowance (pipe(7): 16,384
 // pages).
 const pipeSize = 256 << 10
 

@@ -185,8 +185,8 @@ func epollWait(epfd int, events []unix.EpollEvent, timeout time.Duration) (int, 
 	return unix.EpollWait(epfd, events, millis(timeout))
 }
 
-// millis converts to what epoll_wait takes, rounding up so that a short timeout
-// does not become a busy loop.
+// millis converts to epoll_wait's unit, rounding up so that a short timeout does not
+// become a busy loop.
 func millis(d time.Duration) int {
 	if d < 0 {
 		return -1

@@ -167,7 +167,7 @@ func Hush(terminal *os.File) (restore func(discard bool), err error) {
 	}, err
 }
 
-// change changes the modes of a terminal, and returns what they were.
+// change changes the modes of a terminal, and returns the former ones.
 func change(terminal *os.File, to func(*unix.Termios)) (before *unix.Termios, err error) {
 	err = onDescriptor(terminal, func(fd int) (err error) {
 		if before, err = unix.IoctlGetTermios(fd, unix.TCGETS); err != nil {

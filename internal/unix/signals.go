@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// ForRanks are the signals that mean nothing to golaunch, and so are passed on to ranks by
-// whatever process of its gets them.
+// ForRanks are the signals that mean nothing to golaunch, and so are passed on to ranks
+// by the process of its that gets them.
 var ForRanks = []os.Signal{syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGXCPU}
 
 // RealTime lists the real-time signals that a program of Go can take. The C library has

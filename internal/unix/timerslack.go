@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CoarseTimers is the timer slack (how late the kernel may end a sleep) of
-// processes for which a millisecond does not matter. As long as anything runs in
-// a Go process, one thread of the runtime's sleeps for 20 microseconds at a time
-// to look after the others. The kernel adds 50 to each sleep by default; on nodes
-// that are virtual machines the interrupts that end them are a fifth of what a
-// short-lived process costs. That thread is started before anything of ours, so
-// that a slack can only be inherited.
+// CoarseTimers is the timer slack (how late the kernel may end a sleep) of processes
+// for which a millisecond does not matter. As long as anything runs in a Go process,
+// one thread of the runtime's sleeps for 20 microseconds at a time to look after the
+// others. The kernel adds 50 to each sleep by default; on nodes that are virtual
+// machines the interrupts that end them are a fifth of a short-lived process's cost.
+// That thread is started before anything of ours, so that a slack can only be
+// inherited.
 const CoarseTimers = time.Millisecond
 
 // DefaultTimerSlack returns the timer slack that this process was forked with. Only the

@@ -9,10 +9,10 @@ const (
 	gridEdges   = 1 << 14
 )
 
-// Grid guesses the grid in which a program has numbered its ranks: the sizes by
-// which, the last dimension fastest, what is sent goes the fewest steps, where a
-// step is to the next place in one dimension and ends are joined. It is false if
-// no grid is at least twice as good as chance.
+// Grid guesses the grid in which a program has numbered its ranks: the sizes by which,
+// the last dimension fastest, messages go the fewest steps, where a step is to the next
+// place in one dimension and ends are joined. It is false if no grid is at least twice
+// as good as chance.
 func (g *Graph) Grid() ([]int, bool) {
 	edges, weight := g.sample()
 	var best []int

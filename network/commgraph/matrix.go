@@ -14,7 +14,7 @@ func isMatrix(line string) bool {
 	return comma && err == nil && !strings.Contains(line, "=")
 }
 
-// readMatrix reads a square matrix: line i has what rank i sends each rank,
+// readMatrix reads a square matrix: line i has the weights of rank i to each rank,
 // separated by commas, as the study of mappings MapLib has it.
 func readMatrix(in *lines.Reader) (*Graph, []string, error) {
 	var edges []Edge

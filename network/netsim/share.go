@@ -23,8 +23,8 @@ type flow struct {
 	settled bool
 }
 
-// shares divides what links can carry among flows, max–min fairly: no flow could
-// get more without another getting less that has no more itself.
+// shares divides the rates of links among flows, max–min fairly: no flow could get more
+// without another getting less that has no more itself.
 type shares struct {
 	rate    []float64 // of each link and limit, bytes per second
 	on      [][]*flow // on each
@@ -46,7 +46,7 @@ func newShares(rate []float64) *shares {
 	return &shares{rate: rate, on: make([][]*flow, n), found: make([]int, n), left: make([]float64, n), open: make([]int, n)}
 }
 
-// add begins a flow that has what it goes over. It has no rate before divide.
+// add begins a flow whose links are set. It has no rate before divide.
 func (s *shares) add(f *flow, now float64) {
 	f.rate, f.since, f.ends, f.index = 0, now, math.Inf(1), len(s.flows)
 	s.flows = append(s.flows, f)

@@ -193,7 +193,7 @@ func (s *simulation) flow(b start) error {
 }
 
 // rates returns those of all links in bytes per second, and behind them, if hosts are
-// limited, what each can send, and what each can receive.
+// limited, the rates at which each can send, and receive.
 func (c Costs) rates(n *Network) []float64 {
 	g := n.Graph()
 	var rates []float64

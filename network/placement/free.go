@@ -47,8 +47,8 @@ func (freeRule) Place(in *Input) ([]Run, error) {
 	return runsOf(counts), nil
 }
 
-// fewest shares n out so that the greatest load becomes the least possible; the
-// first hosts get what is uneven.
+// fewest shares n out so that the greatest load becomes the least possible; the first
+// hosts get the rest.
 func fewest(n int, load []int) []int {
 	counts := make([]int, len(load))
 	if n == 0 {

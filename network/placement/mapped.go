@@ -14,7 +14,7 @@ import (
 // refineSteps bounds the refinement of a job's maps: well below a second.
 const refineSteps = mapping.Steps / 3
 
-// seed decides what is random in maps.
+// seed decides on random choices in maps.
 const seed = 1
 
 // Mapped reports a mapping of ranks by their messages.
@@ -74,8 +74,8 @@ func (p *Placed) note(format string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
 }
 
-// mapOn maps the ranks of places on some hosts by a network, in which nodes has what
-// each host is.
+// mapOn maps the ranks of places on some hosts by a network, in which nodes has the
+// node of each host.
 func (p *Placed) mapOn(w *Wish, router routing.Router, nodes []topology.Node, hosts []int) ([]int, error) {
 	places := make([]topology.Node, len(hosts))
 	for i, h := range hosts {

@@ -58,9 +58,9 @@ type Run struct {
 
 // Rule is one way to place ranks.
 type Rule interface {
-	// Place returns the runs of all ranks in rank order, or says why they have
-	// no place and what to change. The same input gives the same runs; it is
-	// left as it is.
+	// Place returns the runs of all ranks in rank order, or an error with the reason
+	// for which they have no place, and advice. The same input gives the same runs; it
+	// is left as it is.
 	Place(in *Input) ([]Run, error)
 }
 

@@ -37,7 +37,7 @@ func (w *Wish) Prefer(in *Input) (order []int, notes []string) {
 	return order, notes
 }
 
-// rank01 is 0 for what comes first.
+// rank01 sorts: it returns 0 for elements that come first.
 func rank01(first bool) int {
 	if first {
 		return 0

@@ -108,8 +108,7 @@ func fill(n int, room []int) (counts []int, left int) {
 	return counts, n
 }
 
-// spread adds n ranks to counts, each host the same, the first ones what is
-// uneven.
+// spread adds n ranks to counts, each host the same, the first ones one more.
 func spread(n int, counts []int) {
 	for i := range counts {
 		counts[i] += n / len(counts)

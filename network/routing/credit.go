@@ -37,9 +37,9 @@ func (c *Cycle) String() string {
 	return text.String()
 }
 
-// waits has, for each link between switches on each lane, what messages on it wait
-// for next: a bit for each port of the link's end and each lane. A link from a host
-// is the first of a route, which nothing waits for, one to a host the last, which
+// waits has, for each link between switches on each lane, the links that messages on it
+// wait for next: a bit for each port of the link's end and each lane. A link from a
+// host is the first of a route, which nothing waits for, one to a host the last, which
 // waits for nothing: they are in no cycle.
 type waits struct {
 	g     *topology.Graph

@@ -2,9 +2,9 @@ package routing
 
 import "github.com/golaunch/golaunch/network/topology"
 
-// addDestinations notes what byPair does, but of the routes to the hosts first,
-// first+step, ... from all. The routes to one host are a tree, of which each switch
-// is looked at once; hosts with one cable to the same switch are one source.
+// addDestinations notes the waits as addPairs does, but of the routes to the hosts
+// first, first+step, ... from all. The routes to one host are a tree, of which each
+// switch is looked at once; hosts with one cable to the same switch are one source.
 func (w *waits) addDestinations(r ByDestination, first, step int) {
 	g := w.g
 	below := make([]int32, g.Switches()) // hosts that have all routes begin there

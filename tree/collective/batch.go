@@ -40,7 +40,7 @@ type batch struct {
 	bytes  int64
 }
 
-// blockOf checks that what came from an input is a block of a short operation.
+// blockOf checks that a record is a block of a short operation.
 func (n *Node) blockOf(in *input, c *comm, r *record.Record) (b block, err error) {
 	b = block{src: r.Src, dst: r.Dst, count: r.Count, each: r.Each, body: r.Body}
 	row := int64(b.columns()) * r.Size
@@ -172,7 +172,7 @@ func (n *Node) collect(in *input, c *comm, r *record.Record, raw []byte) (ok boo
 	return true, nil
 }
 
-// differs is mismatch for what a block says.
+// differs is mismatch for a block.
 func (n *Node) differs(o *op, in *input, k call, b block) {
 	var ranks []int
 	for i := 0; i < b.sources && (o.comm.dir == nil || in.ep != nil); i++ {
@@ -202,8 +202,8 @@ func (n *Node) spread(o *op, b block) {
 	}
 }
 
-// gather adds a block to what is collected for a direction, and lets all of that
-// go on once it is complete.
+// gather adds a block to the batch of a direction, and lets all of that go on once it
+// is complete.
 func (n *Node) gather(o *op, to Direction, b block) {
 	batch := &o.batches[o.comm.slot(to)]
 	size := int64(len(b.body))

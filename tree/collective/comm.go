@@ -228,7 +228,7 @@ type create struct {
 }
 
 // occasion identifies the purpose of a communicator: a call of the library's, or none
-// that is known. Only what is made for the same comes together.
+// that is known. Only communicators of one occasion come together.
 type occasion struct{ off, size int64 }
 
 // made is a communicator that an endpoint is a member of and did not ask for
@@ -295,7 +295,7 @@ func (n *Node) send2all(r *record.Record) {
 	}
 }
 
-// flood passes a record for everyone on, and does what it says.
+// flood passes a record for everyone on, and obeys it.
 func (n *Node) flood(in *input, r *record.Record, raw []byte) (ok bool, err error) {
 	for _, l := range n.links {
 		if l != nil && l.toward != in.toward && n.full(l.toward) {
@@ -391,8 +391,8 @@ func (ep *endpointState) refuseMade(creator int, of occasion) {
 	ep.made = append(ep.made, made{creator: creator, made: of, refused: 1})
 }
 
-// matchCreates brings what an endpoint asked for together with what was
-// defined: by who defined it, and what for, in the order of each.
+// matchCreates brings an endpoint's requests together with definitions: by first member
+// and occasion, in the order of each.
 func (n *Node) matchCreates(ep *endpointState) {
 	for i := 0; i < len(ep.creating); i++ {
 		want := ep.creating[i]

@@ -289,8 +289,8 @@ func (n *Node) unkeep(c *comm) {
 	n.kept = slices.DeleteFunc(n.kept, func(x *comm) bool { return x == c })
 }
 
-// forgetLocations lets go of what a communicator knows and asks about members, once nothing of it
-// can succeed. The rows stay: others may ask that have not heard of that.
+// forgetLocations lets go of a communicator's answers and questions about members, once
+// nothing of it can succeed. The rows stay: others may ask that have not heard of that.
 func (n *Node) forgetLocations(c *comm) {
 	n.unkeep(c)
 	c.cache = commsplit.Cache{}
@@ -374,9 +374,9 @@ func (n *Node) takeLocations(c *comm, r *record.Record) {
 	}
 }
 
-// Data of operations name who they come from by rank; all other records between
-// agents by number, to which an answer finds its way. Where the receiver's
-// program must know the rank, too, of a wish and of a message, it ends the body.
+// Data of operations name their sender by rank; all other records between agents by
+// number, to which an answer finds its way. Where the receiver's program must know the
+// rank, too, of a wish and of a message, it ends the body.
 const rankBytes = 4
 
 // appendRank appends a member's rank, where there is a table.

@@ -35,7 +35,7 @@ type contribution struct {
 }
 
 // ownBytes returns its bytes to be kept, and changed. Long ones came in memory of their
-// own, which is the node's: a frame, or what a rank sent.
+// own, which is the node's: a frame, or a rank's record.
 func (c *contribution) ownBytes() []byte {
 	if len(c.bytes) >= aliased {
 		return c.bytes
@@ -329,8 +329,8 @@ func (n *Node) advance(o *op) (moved bool) {
 	return moved
 }
 
-// goUp sends a complete piece to the parent, or, where every member is below,
-// does what it was gathered for.
+// goUp sends a complete piece to the parent, or, where every member is below, uses it
+// here.
 func (n *Node) goUp(o *op, j int64, acc []byte) {
 	c, k := o.comm, o.call
 	if c.above {

@@ -54,7 +54,7 @@ func (n *Node) endFences(of Waiters, from uint64, why string) bool {
 	return true
 }
 
-// endFencesForAll reports whether that is news for those who wait by PMI.
+// endFencesForAll reports whether that is news for ranks that wait by PMI.
 func (n *Node) endFencesForAll(from uint64, why string) bool {
 	n.endFences(OverTree, from, why)
 	return n.endFences(ByPMI, from, why)

@@ -78,7 +78,7 @@ func (n *Node) placed(o *op, places []commsplit.Membership) {
 	n.joined(o)
 }
 
-// takeBelow takes what a child says of the members below it.
+// takeBelow takes a child's word on the members below it.
 func (n *Node) takeBelow(o *op, toward Direction, b []byte) error {
 	s := o.split
 	for len(b) > 0 {
@@ -132,7 +132,7 @@ func (n *Node) belongs(endpoint int, toward Direction) bool {
 	return at == toward || at == Nowhere
 }
 
-// joined forms what has all its members below this node, and tells the parent of
+// joined forms communicators with all members below this node, and tells the parent of
 // the rest, once all below and here are heard.
 func (n *Node) joined(o *op) {
 	s, c := o.split, o.comm
@@ -298,7 +298,7 @@ func (n *Node) parseFormed(o *op, b []byte) (*formed, error) {
 	return &f, nil
 }
 
-// formed does what the word says, and passes it on.
+// formed obeys the word, and passes it on.
 func (n *Node) formed(o *op, f *formed) error {
 	if f.id != 0 && n.comms[f.id] != nil { // a lower number may be new: that of a split that began before another
 		return fmt.Errorf("communicator %d, which is there already", f.id)
@@ -335,7 +335,7 @@ func (n *Node) formed(o *op, f *formed) error {
 	return nil
 }
 
-// tellSplit tells a member what has become of it; id 0 is no communicator.
+// tellSplit tells a member its communicator; id 0 is no communicator.
 func (n *Node) tellSplit(o *op, s *seat, id uint64, rank, size int) {
 	n.tell(s.ep, &record.Record{Kind: record.Data, Op: record.Split, Comm: o.comm.id, Seq: o.seq, Src: s.rank, Dst: rank,
 		Count: 1, Size: int64(size), Body: binary.AppendUvarint(nil, id)})

@@ -115,7 +115,7 @@ func (n *Node) leaveFormer(c *comm) {
 	}
 }
 
-// tellComm floods a record of this node's to all who know a communicator.
+// tellComm floods a record of this node's to all nodes that know a communicator.
 func (n *Node) tellComm(c *comm, r *record.Record) {
 	if c.ways == nil {
 		n.send2all(r)
@@ -126,7 +126,7 @@ func (n *Node) tellComm(c *comm, r *record.Record) {
 	}
 }
 
-// dropMessages forgets what a member sends and receives.
+// dropMessages forgets a member's messages, both ways.
 func (n *Node) dropMessages(s *seat) {
 	ep, id := s.ep, s.comm.id
 	ep.posted.leave(func(w *waitingRecv) bool { return w.comm == id })
@@ -195,8 +195,8 @@ func (n *Node) goneFrom(c *comm) (gone []int) {
 	return slices.Compact(gone)
 }
 
-// tellLeaver answers the waits of one member. It hears of another when it has taken what
-// that one had sent, or waits for a message and what is there is none that it wants.
+// tellLeaver answers the waits of one member. It hears of another when it has taken the
+// messages of that one, or waits for a message and wants none of those that are there.
 func (n *Node) tellLeaver(s *seat, gone []int) {
 	c, ep := s.comm, s.ep
 	if len(ep.leavers) == 0 {

@@ -83,7 +83,7 @@ func (n *Node) takeLost(r *record.Record) (news bool, err error) {
 	return true, nil
 }
 
-// forget ends what lost endpoints had a part in.
+// forget ends operations of lost endpoints.
 func (n *Node) forget(list []int, why string) {
 	for _, ep := range list {
 		n.lost[ep] = why

@@ -393,8 +393,8 @@ func (ep *endpointState) came(f *flow, size int64) {
 	ep.due -= size
 }
 
-// askMessage asks for what a message's receiver has room for. Of one of many it asks for
-// little at first: senders that compute answer much later.
+// askMessage asks for as much of a message as its receiver has room for. Of one of many
+// it asks for little at first: senders that compute answer much later.
 func (n *Node) askMessage(ep *endpointState, f *flow) {
 	if !f.runs || f.trial {
 		return
@@ -446,7 +446,7 @@ func (n *Node) messageData(s *seat, r *record.Record) {
 	n.askMessage(s.ep, f)
 }
 
-// askMore asks for what there was no room for.
+// askMore asks for messages that there was no room for.
 func (n *Node) askMore(ep *endpointState) {
 	for _, f := range ep.flows {
 		n.askMessage(ep, f)

@@ -156,8 +156,8 @@ func (o *op) differsFrom(s *seat, r *record.Record) bool {
 	return r.Off+r.Size > most
 }
 
-// disagrees is mismatch for what a record shows that came for a local member: data, or a
-// wish, which says no more of the size than how much there is at least.
+// disagrees is mismatch for a record that came for a local member: data, or a wish,
+// which says no more of the size than how much there is at least.
 func (n *Node) disagrees(o *op, r *record.Record) {
 	c := o.comm
 	got := side{call: call{op: r.Op, size: r.Size, root: r.Dst}, root: -1}
@@ -197,7 +197,7 @@ type past struct {
 // member is further behind another.
 const pastCalls = 2 * record.SyncEvery
 
-// remember keeps what an operation was that is over here.
+// remember keeps the call of an operation that is over here.
 func (c *comm) remember(o *op) {
 	if o.call.op == 0 {
 		return

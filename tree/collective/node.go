@@ -329,7 +329,7 @@ func (n *Node) take(in *input, r *record.Record, raw []byte) (ok bool, err error
 	return false, fmt.Errorf("an unexpected record of kind %d between agents", r.Kind)
 }
 
-// enqueue adds a record to what goes over a link.
+// enqueue adds a record to a link's queue.
 func (n *Node) enqueue(toward Direction, raw []byte) {
 	l := n.link(toward)
 	if l == nil || !l.live {
@@ -346,7 +346,7 @@ func (n *Node) enqueue(toward Direction, raw []byte) {
 	}
 }
 
-// full tells whether what wants to use a link must wait.
+// full tells whether users of a link must wait.
 func (n *Node) full(toward Direction) bool {
 	l := n.link(toward)
 	return l != nil && l.live && l.queued >= QueueBound

@@ -67,7 +67,7 @@ type opPart struct {
 
 	result []byte // of a short AllToAll, while it comes
 
-	// Taking part in what is combined.
+	// Taking part in the combination.
 	given   int64 // pieces given, or asked of the endpoint
 	gave    int64 // pieces that the endpoint contributed
 	promise int64 // bytes of the result that it has let come, its own counted as arrived
@@ -102,7 +102,7 @@ func shortDue(c call, root int, s *seat) due {
 	return due{share{each: true, count: members, size: int64(members) * c.size}, 0}
 }
 
-// askFor has a member give what a Pull says.
+// askFor has a member give the data of a Pull.
 func (n *Node) askFor(m *opPart, r *record.Record) {
 	c, k := m.op.comm, m.op.call
 	wish := *r
@@ -125,8 +125,8 @@ func (n *Node) askFor(m *opPart, r *record.Record) {
 	n.tell(m.seat.ep, &wish)
 }
 
-// op finds an operation or makes it. Of one that was over here, the node knows what it
-// was: members that disagree say more of it.
+// op finds an operation or makes it. The node knows the calls of those that are over
+// here: members that disagree say more of it.
 func (n *Node) op(c *comm, seq uint64) *op {
 	o := c.ops[seq]
 	if o != nil {
@@ -143,7 +143,7 @@ func (n *Node) op(c *comm, seq uint64) *op {
 	return o
 }
 
-// maxBytes bounds what all members of an operation have together.
+// maxBytes bounds the bytes of all members of an operation together.
 const maxBytes = 1 << 50
 
 // rooted tells whether members name a root.
@@ -231,7 +231,7 @@ func (n *Node) hold(s *seat, r *record.Record) {
 	o.waiting += len(o.early[s.at]) - before
 }
 
-// replay takes what was kept for a member.
+// replay takes records kept for a member.
 func (n *Node) replay(m *opPart) {
 	o := m.op
 	if o.early == nil {
@@ -400,7 +400,7 @@ func (n *Node) compose(m *opPart, r *record.Record) bool {
 	return true
 }
 
-// tellResult gives a member what others gave, without its own part.
+// tellResult gives a member the parts of others, without its own.
 func (n *Node) tellResult(m *opPart, all []byte) {
 	k, c := m.op.call, m.op.comm
 	mine := int64(m.seat.rank) * k.size
@@ -437,7 +437,7 @@ func (n *Node) pull(s *seat, r *record.Record) {
 	}
 }
 
-// goOn does what a member's operation can do now, and forgets what is finished.
+// goOn takes all possible steps of a member's operation, and forgets a finished one.
 func (n *Node) goOn(m *opPart) {
 	o := m.op
 	if o.fan != nil {
@@ -469,7 +469,7 @@ func (n *Node) settleOp(o *op) {
 	}
 }
 
-// ask sends what a member that gets its data by itself may ask for.
+// ask sends the requests that a member that gets its data by itself may make.
 func (n *Node) ask(m *opPart) {
 	o, c := m.op, m.op.comm
 	k := o.call

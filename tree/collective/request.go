@@ -147,7 +147,7 @@ func (n *Node) sendRequest(in *input, s *seat, r *record.Record, raw []byte) (ok
 	return ok, err
 }
 
-// sendDataRequest takes a piece of a long message: the next of what was asked for.
+// sendDataRequest takes a piece of a long message: the next of those asked for.
 func (n *Node) sendDataRequest(in *input, s *seat, r *record.Record, raw []byte) (ok bool, err error) {
 	ep, size := s.ep, int64(len(r.Body))
 	x, under := ep.sends[r.Seq]

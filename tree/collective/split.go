@@ -51,8 +51,7 @@ func (n *Node) splitting(o *op) *splitting {
 	return o.split
 }
 
-// choose takes what a local member says in a Split. The last one's word starts
-// the node's part of the sort.
+// choose takes a local member's choice in a Split.
 func (n *Node) choose(m *opPart, color uint32, key int32) {
 	o, c := m.op, m.op.comm
 	s := n.splitting(o)

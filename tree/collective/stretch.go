@@ -72,7 +72,7 @@ func (n *Node) collectPiece(in *input, c *comm, r *record.Record) error {
 	return nil
 }
 
-// portion finds what is collected of a piece, or begins to.
+// portion finds the portion of a piece, or begins one.
 func (n *Node) portion(o *op, size, j int64) *portion {
 	p := o.portions[j]
 	if p == nil {
@@ -132,8 +132,7 @@ func (n *Node) pieceBytes(c *comm, size, j int64) (sum int64) {
 	return sum
 }
 
-// forwardPiece sends what is collected on: up, or, where everyone is below, to
-// everyone.
+// forwardPiece sends a portion on: up, or, where everyone is below, to everyone.
 func (n *Node) forwardPiece(o *op, size, j int64, p *portion) {
 	c := o.comm
 	slices.SortFunc(p.stretches, func(a, b stretch) int { return cmp.Compare(a.off, b.off) })

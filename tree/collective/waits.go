@@ -77,7 +77,7 @@ func (n *Node) MessageText(rank int) string {
 	return fmt.Sprintf("rank %d for %s", rank, n.messageText(n.ends[rank]))
 }
 
-// messageText is for which message, or whom, an endpoint waits.
+// messageText describes the message, or the member, that an endpoint waits for.
 func (n *Node) messageText(ep *endpointState) string {
 	if ep != nil && ep.posted.length > 0 {
 		w := ep.posted.head.value

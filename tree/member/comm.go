@@ -36,10 +36,10 @@ func (c *Comm) Rank() int { return c.rank }
 // Size returns the number of members.
 func (c *Comm) Size() int { return c.size }
 
-// ErrMember begins the outcome of what names a member that there is not.
+// ErrMember begins the error of a call that names a member that there is not.
 var ErrMember = errors.New("member")
 
-// ErrFreed is the outcome of what is begun over a communicator that was freed.
+// ErrFreed is the error of operations over a communicator that was freed.
 var ErrFreed = errors.New("the communicator was freed")
 
 // check reports an error if nothing can be begun that names a member.
@@ -125,7 +125,7 @@ func (c *Comm) goOn() {
 	}
 }
 
-// enter tells the agent of an operation, and sends what may be sent at once.
+// enter tells the agent of an operation, and sends the data that may be sent at once.
 func (c *Comm) enter(q *Request) {
 	if err := c.session.err; err != nil {
 		q.finish(err)
@@ -246,7 +246,7 @@ func (s *Session) takeOp(r *record.Record) error {
 	return nil
 }
 
-// answer sends what was asked for.
+// answer sends the requested data.
 func (s *Session) answer(c *Comm, q *Request, r *record.Record) error {
 	d := record.Record{Kind: record.Data, Op: q.op, Comm: c.id, Seq: q.seq, Src: c.rank, Dst: r.Src, Count: 1, Off: r.Off, Size: q.size}
 	at, size := r.Off, r.Size

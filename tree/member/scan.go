@@ -75,9 +75,9 @@ func (c *Comm) scan(what string, fn uint8, send, recv []byte, exclusive bool) *R
 	return q
 }
 
-// agree calls f once all members have told how many bytes they give, with an error where
-// these differ. Short scans begin with another operation, so that agents see who differs
-// in that.
+// agree calls f once all members have told how many bytes they give, with an error
+// where these differ. Short scans begin with another operation, so that agents see
+// members that differ in that.
 func (c *Comm) agree(what string, size int64, f func(error)) {
 	most := make([]byte, 16) // the largest size, and what is the smallest negated
 	binary.LittleEndian.PutUint64(most, uint64(size))
@@ -91,8 +91,8 @@ func (c *Comm) agree(what string, size int64, f func(error)) {
 	})
 }
 
-// scanExcused ends a scan that does not begin here, though it may elsewhere. Nobody waits
-// for those who do not begin theirs.
+// scanExcused ends a scan that does not begin here, though it may elsewhere. Nobody
+// waits for members that do not begin theirs.
 func (c *Comm) scanExcused(x *scan, why error) {
 	if Partial(why) {
 		c.refuse(x.tag, beyondScans)
@@ -113,9 +113,9 @@ func (c *Comm) afterDone(g *Request, f func(error)) {
 	g.OnDone = func() { f(g.err) }
 }
 
-// scanFrom does the round in which acc holds what the last step members have
-// together. Where that failed, those that wait for it get the reason instead,
-// which differs from it in length.
+// scanFrom does the round in which acc holds the sum of the last step members. Where
+// that failed, those that wait for it get the reason instead, which differs from it in
+// length.
 func (c *Comm) scanFrom(x *scan, step int) {
 	if step >= c.size {
 		x.end()
@@ -158,7 +158,7 @@ func (c *Comm) scanFrom(x *scan, step int) {
 	end(nil)
 }
 
-// add combines what members before those that are known have together.
+// add combines the sum of members before the known ones.
 func (x *scan) add(part []byte) {
 	if x.exclusive {
 		if x.before == nil {

@@ -30,7 +30,7 @@ const (
 	MaxLoc
 )
 
-// LocSize is the size of a place, what MinLoc and MaxLoc combine: an index, an int64,
+// LocSize is the size of a place, which MinLoc and MaxLoc combine: an index, an int64,
 // then a value of the type, then zeros.
 const LocSize = 16
 

@@ -23,8 +23,8 @@ const (
 
 // SyncEvery is the number of operations of a communicator that share one barrier: those
 // whose number is SyncEvery-1, modulo SyncEvery, must be barriers. This bounds how far
-// members run ahead of each other, and so the memory for what they send to members that
-// are behind.
+// members run ahead of each other, and so the memory for messages to members that are
+// behind.
 const SyncEvery = 16
 
 // MaxRequests bounds the requests of a sort that an endpoint may have under way at a
@@ -82,7 +82,7 @@ const (
 	CauseFreed           // the communicator was freed
 )
 
-// Limits of schedules: bytes of an algorithm's name, of what it is a schedule of, and
+// Limits of schedules: bytes of an algorithm's name, of the operation's data, and
 // stages.
 const (
 	MaxAlgorithm     = 64

@@ -59,7 +59,7 @@ func (w *World) Check() error {
 	return nil
 }
 
-// checkPairs looks at the queue pairs of a process and whom they reach.
+// checkPairs checks the queue pairs of a process and their far ends.
 func (w *World) checkPairs(p *processState) error {
 	type target struct {
 		place

@@ -17,8 +17,8 @@ type Config struct {
 	Seed      uint64
 
 	// Loss, Duplicate and Reorder are the chances that a datagram gets lost, arrives
-	// twice, or arrives late. Only datagrams do that: the adapter repeats what a
-	// connection loses.
+	// twice, or arrives late. Only datagrams do that: the adapter repeats packets that
+	// a connection loses.
 	Loss, Duplicate, Reorder float64
 
 	Costs

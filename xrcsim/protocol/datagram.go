@@ -40,8 +40,8 @@ func (w *World) repeat(from, to *processState, bytes int, use func() bool, arriv
 }
 
 // sendParts sends a message without a connection, in datagrams of at most MTU bytes.
-// Each is sent until it is acknowledged; the receiver puts them in order and leaves
-// out what it has.
+// Each is sent until it is acknowledged; the receiver puts them in order and leaves out
+// duplicates.
 func (w *World) sendParts(l *link, m *message) {
 	for left := m.Bytes; ; left -= w.MTU {
 		bytes, last := min(left, w.MTU), left <= w.MTU

@@ -64,9 +64,8 @@ func (w *World) takeBuffer(p *processState) {
 	w.after(w.Receive, func() { p.buffers++ })
 }
 
-// accept takes a message, or with nil a part of one that is not its last, at its
-// place in the stream, and delivers what is complete. It does nothing with what was
-// there already.
+// accept takes a message, or with nil a part of one that is not its last, at its place
+// in the stream, and delivers complete messages. It does nothing with duplicates.
 func (w *World) accept(l *link, seq int, m *message) {
 	to := l.to
 	s := to.streams[l.from.id]

@@ -110,7 +110,7 @@ func (w *World) post(q *queuePair) {
 	}
 }
 
-// transmit has the adapter send what was posted, once it has sent all before.
+// transmit has the adapter send posted work, once it has sent all before.
 func (w *World) transmit(q *queuePair, k *work) {
 	w.At(w.occupy(q.owner.node, k.bytes)+w.Latency, func() { w.arrive(q, k) })
 	w.nodes[q.owner.node].touched[q.number] = true

@@ -18,7 +18,7 @@ type cart struct {
 	differ   int // in how many dimensions a neighbor may differ, by one in each
 }
 
-// parseCart reads what follows "cart:" as of package commgraph: the sizes, or only
+// parseCart reads the text behind "cart:" as package commgraph does: the sizes, or only
 // the number of dimensions as 3d; whether ends are joined; the number of neighbors.
 func parseCart(words []string) ([]Source, error) {
 	name := "cart:" + strings.Join(words, ":")

@@ -68,7 +68,7 @@ func pattern(src, dst, size int) []byte {
 // numbers returns as many bytes of a number.
 func numbers(v, size int) []int { return slices.Repeat([]int{v}, size/8) }
 
-// check is an operation under way, and what it is to bring.
+// check is an operation under way, with its expected result.
 type check struct {
 	what string
 	r    *client.Request

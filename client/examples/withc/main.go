@@ -125,7 +125,7 @@ func functions(ctx context.Context, c *client.Comm, n int) error {
 	return equal("a function", mine, want)
 }
 
-// parts gathers what is of nearly the same lengths, and what only the last rank has.
+// parts gathers parts of nearly the same lengths, and one that only the last rank has.
 func parts(ctx context.Context, c *client.Comm, n int) error {
 	p, root := c.Size(), c.Size()/2
 	ways := []func(rank int) int{

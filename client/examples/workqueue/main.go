@@ -144,7 +144,7 @@ func (q *queue) leave(ranks []int) {
 	}
 }
 
-// spread gives what waits to who is idle.
+// spread gives waiting tasks to idle ranks.
 func (q *queue) spread(ctx context.Context) error {
 	for len(q.waiting) > 0 && len(q.idle) > 0 {
 		rank, task := q.idle[0], q.waiting[0]

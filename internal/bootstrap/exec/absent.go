@@ -14,7 +14,8 @@ type saying struct {
 	words string
 	// means names a part that is not there yet; "" where another try comes to the same.
 	means string
-	// final says that it does, and hint what the user can do; "" for the usual advice.
+	// final says that it does, and hint is advice for the user; "" for the usual
+	// advice.
 	final bool
 	hint  string
 }
@@ -52,7 +53,7 @@ var sayings = []saying{
 	{words: "didn't accept task", hint: "qrsh starts tasks where the parallel environment has control_slaves TRUE; --bootstrap ssh does without"},
 }
 
-// The advice where an engine is not told what to talk to.
+// Advice for an engine that lacks its server's address.
 const (
 	noConfig  = "kubectl lacks what this cluster needs: see KUBECONFIG, and kubectl cluster-info"
 	noContext = "the engine's client knows no such context: see docker context ls, kubectl config get-contexts"
@@ -61,7 +62,7 @@ const (
 // noShell is the advice where an image has no shell.
 const noShell = "the image has no /bin/sh: mount golaunch into the container, and name its path there with --agent-path"
 
-// interpret finds what a command's last words mean.
+// interpret finds the meaning of a command's last words.
 func interpret(words string) saying {
 	words = strings.ToLower(words)
 	for _, s := range sayings {
@@ -76,8 +77,8 @@ func interpret(words string) saying {
 // tried again.
 const maxAwaited = 200
 
-// judge says of a command that failed whether it is worth another try, and why it is made.
-// An engine's status tells that it could not execute what it was to.
+// judge says of a command that failed whether it is worth another try, and why it is
+// made. An engine's status tells that it could not execute the command.
 func judge(e *bootstrap.Error, program string, status int, words string) {
 	s := interpret(words)
 	if s.hint != "" {

@@ -21,8 +21,8 @@ const (
 	// settles bounds the time that an engine takes to note the end of a container whose
 	// command has: it is asked again then.
 	settles = 300 * time.Millisecond
-	// maxState bounds what is read of an engine's answer, and maxStateText what is told
-	// of it, in bytes.
+	// maxState bounds the bytes that are read of an engine's answer, and maxStateText
+	// those that are told.
 	maxState     = 1 << 20
 	maxStateText = 300
 )

@@ -96,7 +96,7 @@ func template(command string) (*Template, error) {
 	return t, nil
 }
 
-// checkHosts checks that the template takes what every host has, and no more.
+// checkHosts checks that the template takes the values of every host, and no others.
 func checkHosts(says, command string, hosts []job.Host) error {
 	t, err := template(command)
 	if err != nil {

@@ -39,7 +39,7 @@ func (w templateWord) becomesWords() bool {
 	return len(w.pieces) == 1 && w.pieces[0].ph == phCommand && !w.quoted
 }
 
-// piece is text, or what a placeholder stands for.
+// piece is text, or a placeholder.
 type piece struct {
 	text string
 	ph   placeholder // "" for text

@@ -32,8 +32,8 @@ var table = []bootstrap.Kind{
 	execboot.PBS(),
 }
 
-// hydra are the variables in which users of MPICH and of Intel MPI name what is to start
-// the proxies of Hydra. Names that are bootstraps' here mean these.
+// hydra are the variables in which users of MPICH and of Intel MPI name the starter of
+// Hydra's proxies. Names that are bootstraps' here mean these.
 var hydra = []string{"HYDRA_LAUNCHER", "I_MPI_HYDRA_BOOTSTRAP"}
 
 // Add adds a bootstrap to the table, for a program that brings its own, before

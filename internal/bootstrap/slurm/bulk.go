@@ -188,7 +188,7 @@ func (l *listener) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// close takes what is left to take at the end of srun, and returns the hosts of which
+// close takes the rest of srun's output at its end, and returns the hosts of which
 // nothing bad was told.
 func (l *listener) close() (left []string) {
 	l.mu.Lock()

@@ -84,9 +84,9 @@ func groupOf(groups [][]job.Host) map[string]int {
 // configuration first, for which it may ask a name server and slurmctld.
 const helpTime = 5 * time.Second
 
-// overlaps tells whether there is an srun whose steps may share what the job's others
-// use: since Slurm 20.11. Without that a step in a step waits for ever. An srun that does
-// not answer starts no agents either.
+// overlaps tells whether there is an srun whose steps may share the resources of the
+// job's others: since Slurm 20.11. Without that a step in a step waits for ever. An
+// srun that does not answer starts no agents either.
 func overlaps(getenv func(string) string, within time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -98,7 +98,7 @@ func overlaps(getenv func(string) string, within time.Duration) bool {
 	return err == nil && strings.Contains(string(help), "--overlap")
 }
 
-// checkHosts refuses what srun cannot start.
+// checkHosts refuses hosts that srun cannot start.
 func checkHosts(getenv func(string) string, _ bootstrap.Values, hosts []job.Host) error {
 	groups, err := hostlist.SlurmGroups(getenv)
 	if err == nil {

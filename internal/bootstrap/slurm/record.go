@@ -42,7 +42,7 @@ func anyIn(line string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(line, w) })
 }
 
-// launchFailed takes apart what srun says of a node that does not answer.
+// launchFailed takes apart srun's line about a node that does not answer.
 func launchFailed(line string) (host, why string, ok bool) {
 	rest, ok := strings.CutPrefix(line, launchWord)
 	_, rest, found := strings.Cut(rest, nodeWord)
@@ -50,7 +50,7 @@ func launchFailed(line string) (host, why string, ok bool) {
 	return host, why, ok && found && whole
 }
 
-// taskEnded takes apart what srun says of tasks that have ended badly.
+// taskEnded takes apart srun's line about tasks that have ended badly.
 func taskEnded(line string) (nodes, tasks, how string, ok bool) {
 	rest, ok := strings.CutPrefix(line, errorWord)
 	nodes, rest, _ = strings.Cut(rest, ": ")
@@ -62,7 +62,7 @@ func taskEnded(line string) (nodes, tasks, how string, ok bool) {
 	return nodes, numbers, how, ok && whole && one
 }
 
-// labelled takes apart what a task has said.
+// labelled takes apart a task's line.
 func labelled(line string) (task int, said string, ok bool) {
 	label, said, ok := strings.Cut(strings.TrimLeft(line, " "), ": ")
 	task, err := strconv.Atoi(label)
@@ -191,7 +191,7 @@ func numbersIn(list string, limit int) (numbers []int) {
 type failure struct{ host, why string }
 
 // take returns the hosts whose tasks have ended badly since it was called last: those
-// that lack the executable, and the others with what their tasks said.
+// that lack the executable, and the others with their tasks' words.
 func (r *record) take() (lacking []string, failed []failure) {
 	for _, host := range sorted(r.ended) {
 		e := r.ended[host]

@@ -62,7 +62,7 @@ func (s *step) words(program string, argv []string) []string {
 	}
 	if s.bring != "" {
 		words = append(words, "--bcast="+s.bring)
-		// The agent removes what was brought as soon as it runs.
+		// The agent removes the copy as soon as it runs.
 		argv = append(slices.Clone(argv), "--unlink", s.bring)
 	}
 	return append(append(words, "--"), argv...)

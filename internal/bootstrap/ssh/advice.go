@@ -13,7 +13,7 @@ func systemSSH(configFile string) string {
 	return "--bootstrap exec --exec-command " + shellWord("ssh "+fileFlag("-F", configFile)+"{host} {command}")
 }
 
-// trySSH returns the command that shows what is wrong with a log-in.
+// trySSH returns the command that shows the failure of a log-in.
 func (t *Target) trySSH() string {
 	return fmt.Sprintf("ssh -v %s%s%s@%s true", fileFlag("-F", t.ConfigFile), t.portFlag(), t.User, t.Name)
 }

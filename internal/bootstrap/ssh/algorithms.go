@@ -114,9 +114,9 @@ func (t *Target) mayUse(algorithm string) bool {
 	return slices.Contains(t.KeyAlgorithms.or(defaultUserKeys()), algorithm)
 }
 
-// algorithmList is a list of algorithms as it travels: places in
-// algorithmNames. Sites configure six lists for all hosts, of which the names
-// would be most of what an agent is told of a host.
+// algorithmList is a list of algorithms as it travels: places in algorithmNames. Sites
+// configure six lists for all hosts, whose names would be most of an agent's data of a
+// host.
 type algorithmList []byte
 
 // algorithmNames are all algorithms. Launcher and agents are one build. Few of

@@ -149,7 +149,7 @@ func (c *Config) Target(h job.Host) (Target, error) {
 	return t, nil
 }
 
-// homeDir is $HOME or, where services run without, what the user database says.
+// homeDir is $HOME or, where services run without, that of the user database.
 func homeDir() (string, error) {
 	home, err := os.UserHomeDir()
 	if err == nil {

@@ -47,7 +47,7 @@ func (l configLine) arg() string {
 	return ""
 }
 
-// errorf begins with where the line is and what it says.
+// errorf begins with the line's place and text.
 func (l configLine) errorf(format string, a ...any) error {
 	name := l.key
 	if k := byName()[l.key]; k != nil {
@@ -157,8 +157,7 @@ func (p *configParser) line(f *configFile, line, pos string, depth int) error {
 	return nil
 }
 
-// cutComment cuts off what follows a # at the beginning of a word outside of
-// quotes.
+// cutComment cuts a comment off: from a # at the beginning of a word outside of quotes.
 func cutComment(value string) string {
 	quoted, before := false, byte(' ')
 	for i := range len(value) {

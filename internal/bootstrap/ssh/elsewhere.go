@@ -75,7 +75,7 @@ func (k *knownHosts) index(l *knownLine) *whereKnown {
 	return w
 }
 
-// resolver is of net.Resolver what SameHost needs.
+// resolver has the method of net.Resolver that SameHost needs.
 type resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 	LookupAddr(ctx context.Context, addr string) (names []string, err error)

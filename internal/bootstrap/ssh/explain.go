@@ -92,7 +92,7 @@ func isHangup(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, &op)
 }
 
-// explain turns the error of a log-in into one that says what to do.
+// explain turns the error of a log-in into one with advice.
 func (a *attempt) explain(err error) *bootstrap.Error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -129,7 +129,7 @@ func (a *attempt) explain(err error) *bootstrap.Error {
 	return e
 }
 
-// maxSaid bounds what is kept, and repeated, of a server's words, in bytes.
+// maxSaid bounds the bytes of a server's words that are kept, and repeated.
 const maxSaid = 1000
 
 // explainBarred is for a server that hung up on a right key, as sshd does where

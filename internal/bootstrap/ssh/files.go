@@ -60,8 +60,8 @@ func readAtMost(f *os.File, path string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// splitWords cuts a configuration value at blanks, up to a comment. Quotes hold
-// words together and a backslash stands before what would end one, as in ssh.
+// splitWords cuts a configuration value at blanks, up to a comment. Quotes hold words
+// together and a backslash stands before a character that would end one, as in ssh.
 func splitWords(value string) ([]string, error) {
 	var words []string
 	for i := 0; i < len(value); {

@@ -36,8 +36,8 @@ type attempt struct {
 	said      string        // server's words once it had a signature, as far as they are repeated
 }
 
-// client is one authenticated connection and the goroutine that answers what
-// the server asks over it, which is no each time.
+// client is one authenticated connection, with a goroutine that refuses all requests of
+// the server.
 type client struct {
 	conn ssh.Conn
 	done chan struct{} // closed when that goroutine has ended
@@ -121,7 +121,7 @@ func (a *attempt) hostKey(_ string, _ endAddr, key ssh.PublicKey) error {
 	return nil
 }
 
-// nextMethod is the ssh.AuthCallback. It only takes note of what the server
+// nextMethod is the ssh.AuthCallback. It only takes note of the methods that the server
 // accepts.
 func (a *attempt) nextMethod(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 	a.mu.Lock()

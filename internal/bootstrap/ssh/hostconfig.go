@@ -66,8 +66,8 @@ func (c *Config) target(name, user string, port int, seen []string) (Target, err
 	return t, nil
 }
 
-// refuse stops at what golaunch would have to do otherwise than ssh, and notes what it
-// passes over that ranks may want.
+// refuse stops at keywords that golaunch would have to treat otherwise than ssh, and
+// notes those that it passes over though ranks may want them.
 func (c *Config) refuse(set settings) error {
 	for _, key := range slices.Sorted(maps.Keys(set)) {
 		line, k := set.first(key), byName()[key]
@@ -88,7 +88,7 @@ func (c *Config) refuse(set settings) error {
 	return nil
 }
 
-// endpoint fills in where to connect to and as whom.
+// endpoint fills in the address, the port and the user.
 func (c *Config) endpoint(t *Target, set settings) error {
 	if t.User == "" {
 		t.User = set.first("user").arg()
@@ -127,7 +127,7 @@ func (c *Config) endpoint(t *Target, set settings) error {
 // maxAttempts is more than a day of ConnectionAttempts.
 const maxAttempts = 100_000
 
-// limits fills in what bounds the connection, and the policy.
+// limits fills in the bounds of the connection, and the policy.
 func (t *Target) limits(set settings) error {
 	line := set.first("stricthostkeychecking")
 	switch strings.ToLower(line.arg()) {

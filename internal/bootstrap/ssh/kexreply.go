@@ -46,8 +46,8 @@ const (
 	packetHead = 6
 )
 
-// exchangeReader reads what a server sends until it encrypts, in pieces of any
-// size: its version line, and packets. It holds at most one packet.
+// exchangeReader reads a server's bytes until it encrypts, in pieces of any size: its
+// version line, and packets. It holds at most one packet.
 type exchangeReader struct {
 	line    []byte // the beginning of a line before the first packet
 	version bool   // that line is over
@@ -58,7 +58,7 @@ type exchangeReader struct {
 	over    bool   // the server encrypts, or sends what is no packet
 }
 
-// feed takes what was read, and returns the last proof in it, if there is one.
+// feed takes a piece, and returns the last proof in it, if there is one.
 func (r *exchangeReader) feed(b []byte) (proof *Proof) {
 	for len(b) > 0 && !r.over {
 		if !r.version {

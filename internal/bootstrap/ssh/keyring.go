@@ -21,8 +21,8 @@ import (
 
 const (
 	maxKeyFile = 1 << 20 // bytes
-	// agentTimeout bounds what needs no person: connecting to the ssh-agent
-	// and listing its keys.
+	// agentTimeout bounds requests that need no person: connecting to the ssh-agent and
+	// listing its keys.
 	agentTimeout = 5 * time.Second
 	// noKey stands in Target.Keys where no key may be offered.
 	noKey = -1

@@ -242,7 +242,7 @@ func matchPattern(pattern, s string) bool {
 	return strings.Trim(pattern[j:], "*") == ""
 }
 
-// hostKeys fills in what the known_hosts files say of t.
+// hostKeys fills in the keys of t in the known_hosts files.
 func (c *Config) hostKeys(t *Target, set settings, x expander) error {
 	var paths []string
 	for _, o := range []struct{ key, option, usual string }{

@@ -93,8 +93,8 @@ func (s settings) first(key string) configLine {
 	return configLine{}
 }
 
-// configLookup collects what applies to one host. Criteria see what has been
-// collected so far, as in ssh.
+// configLookup collects the settings of one host. Criteria see those collected so far,
+// as in ssh.
 type configLookup struct {
 	c     *Config
 	name  string // as given

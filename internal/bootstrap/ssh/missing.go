@@ -58,10 +58,10 @@ func (s *sockets) unanswered() bool {
 	return open > 0 && silent == open
 }
 
-// watch calls stop when a connection has been unanswered for limit, or as soon
-// after that as it is sure, and returns then or with ctx. After a look that comes
-// late there is another: for that long nothing of this machine may have run,
-// such as what takes answers from the network.
+// watch calls stop when a connection has been unanswered for limit, or as soon after
+// that as it is sure, and returns then or with ctx. After a look that comes late there
+// is another: for that long nothing of this machine may have run, such as the part of
+// the kernel that takes answers from the network.
 func watch(ctx context.Context, limit time.Duration, now func() time.Time, unanswered func() bool, stop func()) {
 	for wait := limit; ; wait = lookAgain {
 		due := now().Add(wait)

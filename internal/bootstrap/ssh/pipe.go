@@ -198,8 +198,8 @@ func (p *pipe) drop() {
 	_ = p.base.Close()
 }
 
-// abandon drops what has been set up and waits for its goroutines, which end
-// at once.
+// abandon drops the parts that were set up and waits for their goroutines, which end at
+// once.
 func (p *pipe) abandon() {
 	_ = p.base.Close()
 	p.drop()

@@ -65,7 +65,7 @@ func (p *proxyConn) Close() error {
 	return err
 }
 
-// explain says in the place of a lost connection what the command said.
+// explain puts the command's words in the place of a lost connection.
 func (p *proxyConn) explain(e *bootstrap.Error, command string) {
 	if e.Phase != bootstrap.Connect {
 		return

@@ -30,10 +30,10 @@ func Resolve(ctx context.Context, targets []Target, lookup bootstrap.LookUpFunc)
 }
 
 // meetElsewhere gives targets that are this machine by its own name an address at which
-// the others reach it. Debian and others have that name mean 127.0.1.1, where every node
-// would find itself. The address is the near end of the route to a target that is
-// elsewhere; without one, what was resolved stays. So do localhost and addresses that the
-// user has written: a tunnel may end there.
+// the others reach it. Debian and others have that name mean 127.0.1.1, where every
+// node would find itself. The address is the near end of the route to a target that is
+// elsewhere; without one, resolved addresses stay. So do localhost and addresses that
+// the user has written: a tunnel may end there.
 func meetElsewhere(targets []Target, nearEnd func(to string) (netip.Addr, error)) {
 	for i := range targets {
 		t := &targets[i]
@@ -67,7 +67,7 @@ func (t *Target) question() bootstrap.Question {
 	return bootstrap.Question{Network: "ip" + strings.TrimPrefix(t.Network, "tcp"), Name: t.HostName}
 }
 
-// lookUp resolves the name of t now, for who is to dial it.
+// lookUp resolves the name of t now, for an agent that is to dial it.
 func lookUp(ctx context.Context, t *Target, lookup bootstrap.LookUpFunc) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, bootstrap.LookUpTimeout)
 	defer cancel()

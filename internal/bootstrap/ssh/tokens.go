@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// expander replaces the percent tokens of ssh_config(5), TOKENS, by what they
-// stand for.
+// expander replaces the percent tokens of ssh_config(5), TOKENS, by their values.
 type expander struct {
 	home   string
 	tokens map[byte]string

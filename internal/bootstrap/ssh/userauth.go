@@ -18,8 +18,8 @@ type authRequest struct {
 	key       []byte
 }
 
-// parseAuthRequest takes the signed data apart. It accepts that one message
-// and nothing else, so that what is signed can serve only to log in.
+// parseAuthRequest takes the signed data apart. It accepts that one message and nothing
+// else, so that its signature can serve only to log in.
 func parseAuthRequest(data []byte) (authRequest, error) {
 	var r authRequest
 	if len(data) > maxSignData {

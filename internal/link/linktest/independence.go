@@ -11,8 +11,8 @@ import (
 	"github.com/golaunch/golaunch/internal/link"
 )
 
-// independenceTests: a stream that nobody reads holds up no other, Control
-// holds up nobody, and what is under way is bounded.
+// independenceTests: a stream that nobody reads holds up no other, Control holds up
+// nobody, and bytes under way are bounded.
 var independenceTests = []testCase{
 	{"parent's data unread", func(t *testing.T, p *pair) { testStalled(t, p, p.parent, p.child, link.Data) }},
 	{"parent's stdio unread", func(t *testing.T, p *pair) { testStalled(t, p, p.parent, p.child, link.Stdio) }},

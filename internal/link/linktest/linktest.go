@@ -28,7 +28,7 @@ import (
 // starts must have ended when both sides are closed.
 type Opener func(t testing.TB) (parent, child link.Link)
 
-// guardTime is after how long a stuck test is cut: far beyond what any needs.
+// guardTime is after how long a stuck test is cut: far beyond any test's need.
 const guardTime = time.Minute
 
 // Run tests the links that open makes against the contract of link.Link. Each
@@ -99,8 +99,8 @@ func streams() []link.Stream {
 	return all
 }
 
-// message returns the i-th test frame of a stream: recognisable everywhere, and n
-// bytes long unless what it says is longer.
+// message returns the i-th test frame of a stream: recognisable everywhere, and n bytes
+// long unless its text is longer.
 func message(s link.Stream, i, n int) []byte {
 	text := fmt.Appendf(nil, "stream %d frame %d ", s, i)
 	m := make([]byte, max(n, len(text)))

@@ -10,8 +10,8 @@ import (
 	"github.com/golaunch/golaunch/internal/link"
 )
 
-// orderTests: frames arrive whole, once and in order, and their memory belongs
-// to whom the contract says.
+// orderTests: frames arrive whole, once and in order, and their memory has the owner
+// that the contract names.
 var orderTests = []testCase{
 	{"order within each stream", testOrder},
 	{"frame sizes", testSizes},

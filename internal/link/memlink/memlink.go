@@ -21,8 +21,8 @@ import (
 	"github.com/golaunch/golaunch/internal/link/internal/fifo"
 )
 
-// Limits of what is under way per stream and direction, in bytes. Control never
-// waits; a peer that leaves maxControlBacklog unread is lost.
+// Limits of the bytes under way per stream and direction. Control never waits; a peer
+// that leaves maxControlBacklog unread is lost.
 const (
 	window            = 1 << 20
 	maxControlBacklog = 16 << 20

@@ -74,7 +74,7 @@ func (h *hands) leave(x *peer) {
 	}
 }
 
-// turn gives hands to those who wait, first to the address that has fewest.
+// turn gives hands to waiting peers, first to the address that has fewest.
 func (h *hands) turn(now time.Time) {
 	for len(h.taken) < handshakes {
 		l := h.next()

@@ -208,7 +208,7 @@ func (l *Listener) take(c unix.Call) {
 	l.wg.Go(func() { l.serve(p) })
 }
 
-// askExpected finds out once who is expected. The lock is held.
+// askExpected asks once for the expected addresses. The lock is held.
 func (l *Listener) askExpected() {
 	if !l.asked && l.opts.Expected != nil {
 		l.asked = true
@@ -216,7 +216,7 @@ func (l *Listener) askExpected() {
 	}
 }
 
-// expect has those who call from some addresses go last.
+// expect has peers of some addresses go last.
 func (l *Listener) expect(addrs []netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -307,7 +307,7 @@ func (l *Listener) awaitHand(p *peer) error {
 	}
 }
 
-// turn lets those who wait for a hand have theirs. The lock is held.
+// turn lets waiting peers have their hands. The lock is held.
 func (l *Listener) turn() {
 	now := time.Now()
 	l.hands.turn(now)

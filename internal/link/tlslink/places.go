@@ -22,7 +22,7 @@ type peer struct {
 func (x *peer) source() netip.Addr { return x.addr.Addr().Unmap() }
 
 // places are those of connections that have not been proved. There are always some for
-// who calls: those who stay away from a proof go.
+// callers: peers without a proof go.
 type places struct {
 	max      int
 	taken    int
@@ -41,7 +41,7 @@ func newPlaces(most int) *places {
 	return &places{max: most, sources: map[netip.Addr]*source{}, expected: map[netip.Addr]bool{}}
 }
 
-// expect has those who call from an address go last.
+// expect has peers of an address go last.
 func (p *places) expect(a netip.Addr) { p.expected[a.Unmap()] = true }
 
 // enter gives a peer a place, and returns who had to go for that; nil if nobody had.

@@ -18,9 +18,8 @@ const (
 
 	// window bounds the unread bytes per stream and direction.
 	window = 1 << 20
-	// lingerTime bounds what is waited for a peer before a connection is
-	// closed: for its Done after a complete end, and for the last bytes of one
-	// that takes no more.
+	// lingerTime bounds the wait for a peer before a connection is closed: for its Done
+	// after a complete end, and for the last bytes of one that takes no more.
 	lingerTime = time.Second
 
 	// maxControlBacklog bounds the bytes received on Control and not yet asked for.
@@ -62,8 +61,8 @@ func (c Config) validate() (Config, error) {
 	return c, nil
 }
 
-// muxConfig turns off whatever yamux would decide by itself: liveness, write
-// timeouts and the closing of sessions are the link's.
+// muxConfig turns off all decisions of yamux's own: liveness, write timeouts and the
+// closing of sessions are the link's.
 func (c Config) muxConfig() *yamux.Config {
 	return &yamux.Config{
 		AcceptBacklog:          int(link.NumStreams), // streams that the parent opens without waiting

@@ -54,8 +54,8 @@ type incoming struct {
 
 var errNoEnd = errors.New("its other side closed the connection without a word")
 
-// readBuffer is the size of a stream's read buffer in bytes: small, since what
-// it reads from is memory already and longer frames bypass it.
+// readBuffer is the size of a stream's read buffer in bytes: small, since it reads from
+// memory already and longer frames bypass it.
 const readBuffer = 512
 
 // New starts one side of a link over conn, which it owns from then on, even if it
@@ -217,7 +217,7 @@ func (l *Link) stop(cause error) error {
 	return cause
 }
 
-// untilDown drops what the multiplexer says of a link that is down already.
+// untilDown drops the multiplexer's messages about a link that is down already.
 func (l *Link) untilDown(log func(string)) func(string) {
 	return func(line string) {
 		select {

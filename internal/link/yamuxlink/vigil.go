@@ -57,8 +57,8 @@ func count(n *int, still bool) {
 	}
 }
 
-// suspend notes that a side, &v.self or &v.peer, goes silent or is back.
-// Neither is blamed for what happened before.
+// suspend notes that a side, &v.self or &v.peer, goes silent or is back. Neither is
+// blamed for earlier events.
 func (v *vigil) suspend(side *bool, on bool) {
 	*side = on
 	v.silent, v.stuck, v.idle, v.early = 0, 0, 0, 0

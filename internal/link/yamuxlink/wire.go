@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// wire is the connection as the multiplexer sees it. It counts what passes, for
-// the vigil, and joins the multiplexer's header and body, which come as two
-// writes, into one.
+// wire is the connection as the multiplexer sees it. It counts bytes, for the vigil,
+// and joins the multiplexer's header and body, which come as two writes, into one.
 type wire struct {
 	conn io.ReadWriteCloser
 	// held is a header that waits for its body; only the multiplexer's one

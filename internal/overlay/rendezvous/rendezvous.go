@@ -158,7 +158,7 @@ func (r *Rendezvous) Fail(host string, err *bootstrap.Error) {
 	r.gather()
 }
 
-// gather lets calls be given to who wants them once each host has called or failed. It is
+// gather releases calls to their waiters once each host has called or failed. It is
 // called with the lock held.
 func (r *Rendezvous) gather() {
 	if r.gathered {
@@ -222,7 +222,7 @@ func (w *waiter) tell(a answer) {
 
 var errSuperseded = errors.New("it was wanted by another parent")
 
-// want waits for the call of a host and gives it an order. Of two who want the same
+// want waits for the call of a host and gives it an order. Of two waiters for the same
 // host the later one gets it: the other has been given up.
 func (r *Rendezvous) want(ctx context.Context, host string, o order) (net.Conn, error) {
 	w := &waiter{order: o, answer: make(chan answer, 1)}

@@ -20,7 +20,7 @@ func (r *Rendezvous) run() {
 	}
 }
 
-// serve is one call, from what it says until somebody has it.
+// serve handles one call, from its first message until somebody has it.
 func (r *Rendezvous) serve(conn net.Conn) {
 	stop := context.AfterFunc(r.ctx, func() { _ = conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(callTime)) // of a TCP connection

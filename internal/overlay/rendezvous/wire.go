@@ -27,13 +27,13 @@ type order struct {
 	text string
 }
 
-// appendText appends a text, shortened to what it may have, behind its length.
+// appendText appends a text, shortened to its bound, behind its length.
 func appendText(b []byte, text string) []byte {
 	text = text[:min(len(text), maxText)]
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(text))), text...)
 }
 
-// readText reads what appendText has written, and no byte more.
+// readText reads a text of appendText's, and no byte more.
 func readText(r io.Reader) (string, error) {
 	var head [2]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

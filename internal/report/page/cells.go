@@ -16,7 +16,8 @@ const (
 	duration
 )
 
-// maxAmount bounds a number of an amount, so that sums of what files say do not overflow. It is that of profile.Counts.
+// maxAmount bounds a number of an amount, so that sums of files' numbers do not
+// overflow. It is that of profile.Counts.
 const maxAmount = 1 << 61
 
 func (a *amount) add(b amount) {

@@ -76,7 +76,7 @@ func newDistances(net *Network, hosts []string) (d *distances, missing []string,
 	return d, found.Missing(), nil
 }
 
-// class is that of what node a sends node b.
+// class returns the class of messages from node a to node b.
 func (d *distances) class(a, b int32) (uint8, error) {
 	if a == b {
 		d.seen[withinNode][0] = true

@@ -62,7 +62,7 @@ type sweepPoint struct {
 // maxPoints bounds the points of a file.
 const maxPoints = 1 << 16
 
-// readCosts reads what netsim run or sweep printed.
+// readCosts reads output of netsim run or sweep.
 func (in *Inputs) readCosts(file string, data []byte) (string, error) {
 	var list []simulated
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
@@ -176,7 +176,8 @@ func costCharts(costs []cost) (charts []LineChart) {
 	return charts
 }
 
-// sweepChart draws what algorithms cost by x. Series has the x of a point and the name of what it belongs to.
+// sweepChart draws the costs of algorithms by x. Series has the x of a point and the
+// name of its line.
 func sweepChart(x string, points []sweepPoint, series func(*sweepPoint) (float64, string)) LineChart {
 	c := LineChart{Title: "Time by " + x, X: x, Y: "time in µs", LogX: true, LogY: true,
 		Table: Table{Caption: "Time by " + x, Columns: columns(2, "algorithm", "file", x, "model", "simulated")}}

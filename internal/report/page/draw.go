@@ -128,7 +128,7 @@ func (d *drawer) drawHosts() {
 	d.placeHosts()
 }
 
-// edges joins what is drawn, and has the hottest links marked.
+// edges joins drawn nodes, and has the hottest links marked.
 func (d *drawer) edges() {
 	at := map[[2]int]int{}
 	cables := map[int]bool{}

@@ -14,7 +14,7 @@ import (
 	"github.com/golaunch/golaunch/xrcsim"
 )
 
-// Limits of what is read.
+// Limits of files.
 const (
 	maxFile     = 1 << 30 // bytes
 	maxProfiles = 2
@@ -25,7 +25,8 @@ const (
 
 // Inputs holds the content of a page's files.
 type Inputs struct {
-	// Plain leaves collective operations out of what ranks sent. It is set before files are read.
+	// Plain leaves collective operations out of the ranks' messages. It is set before
+	// files are read.
 	Plain bool
 
 	sources []Source

@@ -2,7 +2,7 @@ package page
 
 import "fmt"
 
-// Levels is the share of what was sent that went each distance.
+// Levels has the share of messages that went each distance.
 type Levels struct {
 	Summary string  `json:"summary"`
 	Bars    []Bar   `json:"bars"`

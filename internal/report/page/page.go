@@ -65,8 +65,9 @@ func (p *Page) keep(data []byte) Part {
 	return part
 }
 
-// Make makes the page of what was read. Net is the network that the hosts of profiles are looked for in, nil where none
-// is known. The error is that of a network that gives no route between two hosts.
+// Make makes the page of the files read. Net is the network that the hosts of profiles
+// are looked for in, nil where none is known. The error is that of a network that gives
+// no route between two hosts.
 func Make(in *Inputs, net *Network) (*Page, error) {
 	p := &Page{
 		Title: in.title(), Sources: in.sources, Classes: []Class{}, Runs: []Run{}, Links: []Links{},

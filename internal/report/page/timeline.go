@@ -104,7 +104,7 @@ func (p *Page) timeline(file string, t *report.TraceJSON) Timeline {
 	return b.Timeline
 }
 
-// spanBuilder numbers what spans name.
+// spanBuilder numbers the names of spans.
 type spanBuilder struct {
 	Timeline
 	nodes map[int]int    // by pid

@@ -28,7 +28,8 @@ type world struct {
 	nodeOf []int32  // of each rank
 	timed  bool
 	pairs  int
-	// sent yields each pair of ranks once, and what the first sent the second.
+	// sent yields each pair of ranks once, with the messages of the first to the
+	// second.
 	sent   iter.Seq2[[2]int32, amount]
 	notes  []string
 	tables []Table
@@ -64,7 +65,7 @@ type total struct {
 	amount
 }
 
-// traffic adds what worlds sent.
+// traffic adds up the messages of worlds.
 func (p *Page) traffic(worlds []*world, net *Network) error {
 	var totals [][numClasses]total
 	seen := [numClasses]map[int]bool{}
@@ -149,7 +150,8 @@ func (r *Run) leaves(g *topology.Graph, at []topology.Node) {
 	}
 }
 
-// grains adds up what w sent by process, node and switch, and by distance. It returns the cells of nodes, too.
+// grains adds up the messages of w by process, node and switch, and by distance. It
+// returns the cells of nodes, too.
 func (p *Page) grains(r *Run, w *world, d *distances) (sum [numClasses]total, byNode []cell, err error) {
 	per := 1
 	if w.pairs > maxFine {

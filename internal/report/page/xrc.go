@@ -48,7 +48,7 @@ func (s spread) isInvalid() bool {
 	return false
 }
 
-// readConnections reads what golaunch xrcsim printed.
+// readConnections reads output of golaunch xrcsim.
 func (in *Inputs) readConnections(file string, data []byte) (string, error) {
 	var c connections
 	if err := json.Unmarshal(data, &c); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/network/routing"
 )
 
-// MaxRanks bounds what TACS1 and TACS2 plan for: they keep the routes of all pairs.
+// MaxRanks bounds the ranks of TACS1 and TACS2: they keep the routes of all pairs.
 const MaxRanks = 2048
 
 // A flow is the message from one rank to another. Links[begin:end] of flows are the

@@ -10,11 +10,11 @@ func always(order []int) func(int) []int { return func(int) []int { return order
 // the 2^s ranks whose remapped addresses differ from its own in the lowest s bits
 // alone, which is a run of parts.
 //
-// Where the partner of a rank is missing, although others are there that have
-// what it would have sent, the rank gets it in a further stage from the rank that
-// differs in the bit of its own that was dealt with last among those of the same
-// coordinate; that rank has got it before. There are at most twice the stages, as
-// where the ranks send again that had no partner [Sack 3.4.1].
+// Where the partner of a rank is missing, although others are there that have its
+// messages, the rank gets it in a further stage from the rank that differs in the bit
+// of its own that was dealt with last among those of the same coordinate; that rank has
+// got it before. There are at most twice the stages, as where the ranks send again that
+// had no partner [Sack 3.4.1].
 func doubling(b box, order func(address int) []int, place []int32) gathering {
 	return doublingUpTo(b.bits(), b, order, place)
 }
@@ -75,8 +75,8 @@ func (d *doubler) exchange(list []piece, s int) []piece {
 	return list
 }
 
-// lateRounds returns the messages to those who missed a partner in stage s, in the rounds
-// in which they are sent.
+// lateRounds returns the messages to ranks that missed a partner in stage s, in the
+// rounds in which they are sent.
 func (d *doubler) lateRounds(s int) [][]piece {
 	rounds := make([][]piece, s)
 	for i, a := range d.address {

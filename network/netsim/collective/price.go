@@ -111,8 +111,8 @@ func (c Clos) Price(p *Program) ([]Cost, error) {
 	})
 }
 
-// price counts the messages and bytes of ranks, stage by stage, and has link say
-// what is on the busiest link.
+// price counts the messages and bytes of ranks, stage by stage, and takes the load of
+// the busiest link from link.
 func price(p *Program, link func([]netsim.Message) (float64, error)) ([]Cost, error) {
 	type count struct{ messages, bytes [2]int64 }
 	ranks := make([]count, p.Ranks)

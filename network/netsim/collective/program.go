@@ -102,9 +102,9 @@ func (p *Program) Schedule() netsim.Schedule {
 	}
 }
 
-// reversed returns stages backwards, each message the other way: a gather of a
-// scatter, or a reduction of what gives each rank each byte once, where combine
-// is set.
+// reversed returns stages backwards, each message the other way: a gather of a scatter,
+// or a reduction of an operation that gives each rank each byte once, where combine is
+// set.
 func reversed(stages []Stage, combine bool) []Stage {
 	back := make([]Stage, 0, len(stages))
 	for i := len(stages) - 1; i >= 0; i-- {

@@ -80,7 +80,7 @@ func (p *place) before(q *place) bool {
 	return cmp.Or(cmp.Compare(p.load/p.room, q.load/q.room), cmp.Compare(p.load, q.load)) < 0
 }
 
-// tooFewError says that the ranks are more than what they could be bound to.
+// tooFewError says that there are more ranks than places to bind them to.
 func (h *Host) tooFewError(w Wish, places []place) error {
 	_, what := h.room(w.Choice, places)
 	beside := ""

@@ -185,7 +185,7 @@ func (c *core) part(k Kind) int {
 	return c.L3
 }
 
-// nouns name what a kind binds to, one and many. A table would be made at the start of
+// nouns name the places of a kind, one and many. A table would be made at the start of
 // every agent.
 func (k Kind) nouns() (one, many string) {
 	switch k {

@@ -11,7 +11,7 @@ import (
 )
 
 // The variables by which GPUs are chosen. ROCm's runtime takes ROCR's first, and HIP
-// numbers what that leaves anew, where it takes HIP's, else CUDA's.
+// numbers the others anew, where it takes HIP's, else CUDA's.
 const (
 	CUDA = "CUDA_VISIBLE_DEVICES"
 	ROCR = "ROCR_VISIBLE_DEVICES"

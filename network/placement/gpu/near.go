@@ -22,7 +22,7 @@ const DeviceOrder = "CUDA_DEVICE_ORDER"
 // ByPCI is the value of DeviceOrder for that.
 const ByPCI = "PCI_BUS_ID"
 
-// device is a GPU by what its driver tells of it.
+// device is a GPU as its driver describes it.
 type device struct {
 	pci  string // its address, such as 0000:07:00.0
 	uuid string // of NVIDIA's, such as GPU-8932f937

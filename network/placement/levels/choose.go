@@ -97,8 +97,8 @@ func (t *trials) add(name string, at []int32) {
 	t.list = append(t.list, x)
 }
 
-// grid adds what orders of a grid's dimensions make: with boxes as large as the largest
-// entity of each level, and without boxes.
+// grid adds the maps of orders of a grid's dimensions: with boxes as large as the
+// largest entity of each level, and without boxes.
 func (t *trials) grid(dims []int, p Plan) error {
 	m := t.c.Machine
 	shapes, err := t.shapes(dims)

@@ -66,7 +66,7 @@ func (s Sharing) Simulate(g *commgraph.Graph, c *Costs, at []int32) (Simulated, 
 	return out, nil
 }
 
-// eachMessage yields what each rank sends each peer: half of what both send.
+// eachMessage yields the bytes of each rank for each peer: half of those of both.
 func eachMessage(g *commgraph.Graph, yield func(from, to int32, size float64)) {
 	for r := range int32(g.Ranks()) {
 		peers, weights := g.Peers(r)
@@ -117,7 +117,7 @@ func (t *traffic) add(from, to int32, size float64) {
 	t.pairs[i].size += size
 }
 
-// route adds up what is on each link and tells each pair how long it waits for it.
+// route adds up the load of each link and tells each pair the time of its wait.
 func (t *traffic) route() error {
 	g := t.Router.Graph()
 	on := make([]float64, g.Links())

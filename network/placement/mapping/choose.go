@@ -97,7 +97,7 @@ type contest struct {
 	entries  []entry // the default order first
 }
 
-// entry is a map with what it costs.
+// entry is a map with its cost.
 type entry struct {
 	named
 	cost     float64
@@ -118,8 +118,8 @@ func (c *contest) best(of func(entry) float64) entry {
 	return slices.MinFunc(c.entries, func(x, y entry) int { return cmp.Compare(of(x), of(y)) })
 }
 
-// refine enters what becomes of the maps that are best by the metric and by
-// hop-bytes, each with its share of the steps.
+// refine enters refinements of the maps that are best by the metric and by hop-bytes,
+// each with its share of the steps.
 func (c *contest) refine(steps int64) error {
 	from := []entry{c.best(func(e entry) float64 { return e.cost })}
 	if other := c.best(func(e entry) float64 { return e.hopBytes }); other.name != from[0].name {

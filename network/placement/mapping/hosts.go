@@ -7,7 +7,7 @@ import (
 
 // hostsFirst divides the ranks among hosts at once, so that as much as can be stays
 // within these, and then the hosts' ranks, each host's as one, among the groups of the
-// network [Subramoni 5.2.4]. hierarchy cuts what is within hosts where it cuts between
+// network [Subramoni 5.2.4]. hierarchy cuts within hosts where it cuts between
 // switches. It applies to hosts of one size with several places.
 type hostsFirst struct{}
 

@@ -23,7 +23,7 @@ import (
 	"github.com/golaunch/golaunch/network/placement/binding"
 )
 
-// Limits of what is read.
+// Limits of files.
 const (
 	MaxRanks = 1 << 20 // ranks of a file
 	maxHost  = 1 << 16 // highest number of a host
@@ -94,7 +94,7 @@ func Parse(r io.Reader, name string) (*File, error) {
 	return f, nil
 }
 
-// line reads text, what counts of a line.
+// line reads text, a line without its comment.
 func (f *File) line(in *lines.Reader, text string) error {
 	terms := strings.Split(text, "=")
 	for i := range terms {

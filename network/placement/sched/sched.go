@@ -90,7 +90,7 @@ func (r *run) end() {
 	}
 }
 
-// start starts what can be.
+// start starts the jobs that can start.
 func (r *run) start() error {
 	for len(r.queue) > 0 && r.fits(r.queue[0]) {
 		if err := r.launch(0); err != nil {

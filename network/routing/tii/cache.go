@@ -1,6 +1,6 @@
 package tii
 
-// cacheBytes bounds what answers a Cache keeps, in bytes.
+// cacheBytes bounds the answers that a Cache keeps, in bytes.
 const cacheBytes = 64 << 20
 
 // Cache keeps answers to queries for as long as the network is the same: the

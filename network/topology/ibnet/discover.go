@@ -105,7 +105,8 @@ func bracketed(s string) (n int32, rest string, err error) {
 	return int32(x), strings.TrimSpace(rest), nil
 }
 
-// node reads what follows Switch or Ca: 36 "S-..." # "name" base port 0 lid 6 lmc 0.
+// node reads the rest of a line behind Switch or Ca: 36 "S-..." # "name" base port 0
+// lid 6 lmc 0.
 func (d *discover) node(text string, sw bool) error {
 	text = strings.TrimSpace(text)
 	i := strings.IndexByte(text, '"')

@@ -13,7 +13,7 @@ import (
 	"github.com/golaunch/golaunch/internal/lines"
 )
 
-// maxJSON bounds a report, in bytes, maxSamples what a file of tables holds.
+// maxJSON bounds a report, in bytes, maxSamples the samples of a file of tables.
 const (
 	maxJSON    = 64 << 20
 	maxSamples = 1 << 20

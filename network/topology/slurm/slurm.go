@@ -55,7 +55,7 @@ type parser struct {
 	members  int      // mentions of hosts and switches
 }
 
-// An entry is a line: a switch and what it joins.
+// An entry is a line: a switch with the nodes or switches below it.
 type entry struct {
 	line     int
 	name     string

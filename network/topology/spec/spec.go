@@ -65,7 +65,7 @@ func Is(text string) bool {
 	return slices.ContainsFunc(kinds, func(k kind) bool { return k.name == name })
 }
 
-// split cuts a spec into its kind and what follows; false if it has no such form.
+// split cuts a spec into its kind and the rest; false if it has no such form.
 func split(text string) (kind, rest string, ok bool) {
 	text = strings.TrimSpace(text)
 	if inner, closed := strings.CutSuffix(text, ")"); closed {
@@ -101,8 +101,8 @@ func Parse(text string) (*topology.Graph, error) {
 	return nil, fmt.Errorf("network %q: expected one of %s", text, strings.Join(Examples(), ", "))
 }
 
-// A reader has what follows the colon: words that are separated by commas, some
-// of them key=value.
+// A reader has the text behind the colon: words that are separated by commas, some of
+// them key=value.
 type reader struct {
 	kind  string
 	rest  string

@@ -1,5 +1,5 @@
-// Package pagetest makes what a page shows: profiles of stencils and of all with all, a trace and its report, what the
-// simulations print; and pages of it, for tests.
+// Package pagetest makes files for a page to show: profiles of stencils and of all with
+// all, a trace and its report, output of the simulations; and pages of it, for tests.
 package pagetest
 
 import (

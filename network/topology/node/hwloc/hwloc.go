@@ -46,7 +46,7 @@ type reader struct {
 	seen    map[int]bool // units
 }
 
-// An object of the file that is open, and the numbers of what holds it.
+// An object of the file that is open, and the numbers of the objects around it.
 type object struct {
 	kind    string
 	core    int // index of the core, node.None outside of one
