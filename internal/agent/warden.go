@@ -8,7 +8,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
 )
@@ -32,7 +31,7 @@ func (l *life) wardenUp(w wardenUp) {
 	}
 	l.warden = w.warden
 	l.n.wardenStep.End = l.n.now()
-	_ = l.warden.OpenJob(job.Cold) // a warden that is lost shows otherwise
+	_ = l.warden.OpenJob(l.n.job.Number()) // a warden that is lost shows otherwise
 	l.beat()
 	go func() { // ends with the warden
 		for {

@@ -50,7 +50,7 @@ func endOf(waiting, running int) (node ending.Node, own ending.Job) {
 // joined has the parts of an agent know it, and gives it a job.
 func joined(a *Agent) *Agent {
 	a.join()
-	a.job = jobs.New(ofJob{a})
+	a.job = jobs.New(ofJob{a}, job.Cold)
 	return a
 }
 

@@ -1,12 +1,16 @@
 package ending
 
-import "time"
+import (
+	"time"
+
+	"github.com/golaunch/golaunch/internal/job"
+)
 
 // Action is one thing that an agent is to do now. Those of one event are in
 // order.
 type Action struct {
 	Do     Verb
-	Job    uint32        // whose it is; 0 for the node's, and of what a Job returns
+	Job    job.Number    // whose it is; 0 for the node's, and of what a Job returns
 	Grace  time.Duration // of Kill: before ranks are killed that were asked to end; of Watch: in addition to the warden's own time
 	Number int           // of Watch: what WardenStuck is to be told
 	Err    error         // of Sweep and Unfit: why

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/golaunch/golaunch/internal/job"
 )
 
 // TestAllOrders takes every step that can be taken at every place that can be
@@ -229,10 +231,10 @@ func TestJobsEndApart(t *testing.T) {
 
 	ends := n.ParentEnded(jobs...)
 	require.Equal(t, []Verb{CallOff, StartNone, StartNone, Kill, Watch, Shut, Shut, Finish, Watch, EndChildren}, verbsOf(ends))
-	var of []uint32
+	var of []job.Number
 	for _, x := range ends {
 		of = append(of, x.Job)
 	}
-	require.Equal(t, []uint32{0, 1, 2, 2, 0, 1, 2, 0, 0, 0}, of)
+	require.Equal(t, []job.Number{0, 1, 2, 2, 0, 1, 2, 0, 0, 0}, of)
 	require.Equal(t, []Action{{Do: CutAll, Job: 1}, {Do: Forsake, Job: 1}, {Do: CutAll, Job: 2}, {Do: Forsake, Job: 2}}, n.WardenLost(errTest, jobs...))
 }

@@ -1,6 +1,10 @@
 package ending
 
-import "time"
+import (
+	"time"
+
+	"github.com/golaunch/golaunch/internal/job"
+)
 
 // Node is how far the end of one agent's life is. The zero value is an agent that knows
 // nothing of its tree yet, and has no warden. It is told of every event that is no job's, in
@@ -22,7 +26,7 @@ type Node struct {
 
 // Numbered is a job with its number, by which actions name it.
 type Numbered struct {
-	Number uint32
+	Number job.Number
 	*Job
 }
 

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/agent/ending"
-	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 )
 
@@ -31,7 +30,7 @@ func (j *Job) Do(actions []ending.Action) {
 		case ending.StopLinger:
 			j.linger.Stop()
 		case ending.Kill:
-			if err := j.node.Warden().Kill(job.Cold, x.Grace); err != nil {
+			if err := j.node.Warden().Kill(j.number, x.Grace); err != nil {
 				j.node.WardenLost(err)
 			}
 		case ending.Cut:

@@ -15,8 +15,8 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// Number is the job's, from 1.
-func (j *Job) Number() uint32 { return j.number }
+// Number is the job's.
+func (j *Job) Number() job.Number { return j.number }
 
 // End is how far the end of the job is.
 func (j *Job) End() *ending.Job { return &j.end }
@@ -49,7 +49,7 @@ func (j *Job) OutputIdle() { j.Do(j.end.OutputIdle(j.node.End())) }
 // WardenUp is told that the node has its warden.
 func (j *Job) WardenUp() {
 	if j.stopped {
-		if err := j.node.Warden().Signal(job.Cold, syscall.SIGSTOP); err != nil {
+		if err := j.node.Warden().Signal(j.number, syscall.SIGSTOP); err != nil {
 			j.node.WardenLost(err)
 			return
 		}

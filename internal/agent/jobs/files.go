@@ -68,7 +68,7 @@ func (st *staging) beginAll() error {
 // scratchIn has the warden remove more directories in the end.
 func (st *staging) scratchIn(dirs []string) error {
 	st.dirs = append(st.dirs, dirs...)
-	return st.j.node.Warden().Scratch(job.Cold, st.dirs)
+	return st.j.node.Warden().Scratch(st.j.number, st.dirs)
 }
 
 // here starts the ranks, or says why none of them can start here.

@@ -15,7 +15,7 @@ import (
 // own. It belongs to the node's event loop.
 type Job struct {
 	node   Node
-	number uint32 // from 1
+	number job.Number
 	end    ending.Job
 	linger *time.Timer // while what its ranks left behind has a moment
 
@@ -48,9 +48,9 @@ type Job struct {
 	profiling profiling
 }
 
-// New returns job 1 of a node, of which nothing is known.
-func New(n Node) *Job {
-	j := &Job{number: 1, worlds: map[int]*world{}}
+// New returns a job of a node, of which nothing is known but its number.
+func New(n Node, number job.Number) *Job {
+	j := &Job{number: number, worlds: map[int]*world{}}
 	j.owners.byPID = map[int]*rank{}
 	j.door.Note, j.door.Find, j.door.Owner = n.Note, j.serving.treeOf, j.owners.ownerOf
 	j.staging.files = files.New(func(dir string, err error) { n.Post(func() { j.staging.here(dir, err) }) })

@@ -70,7 +70,7 @@ func (s atMPI) MemFile(name string, contents []byte) (string, error) {
 func (s atMPI) Scratch(dirs []string) error { return s.j.staging.scratchIn(dirs) }
 
 // Help has the warden start a helper.
-func (s atMPI) Help(h proc.Helper) error { return s.j.node.Warden().Help(job.Cold, h) }
+func (s atMPI) Help(h proc.Helper) error { return s.j.node.Warden().Help(s.j.number, h) }
 
 // LostHelper tells those whom the helper has served.
 func (s atMPI) LostHelper(library string, why error) { s.j.pmix.atNode().HelperEnded(library, why) }

@@ -140,7 +140,7 @@ func (n *testNode) Note(level int, format string, args ...any) {
 }
 
 func (n *testNode) WardenLost(err error) {
-	for _, x := range n.end.WardenLost(err, ending.Numbered{Number: 1, Job: n.job.End()}) {
+	for _, x := range n.end.WardenLost(err, ending.Numbered{Number: job.Cold, Job: n.job.End()}) {
 		switch {
 		case x.Job != 0:
 			n.job.Do([]ending.Action{x})
@@ -168,9 +168,9 @@ func (n *testNode) ReadHostFiles(string, []string, func([]overlay.HostFile)) {}
 // joined has the parts of a node's job know it.
 func joined(n *testNode) *testNode {
 	if n.job == nil {
-		n.job = New(n)
+		n.job = New(n, job.Cold)
 	} else {
-		n.job.number = 1
+		n.job.number = job.Cold
 		n.job.join(n)
 	}
 	return n

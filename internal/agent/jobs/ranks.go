@@ -86,7 +86,7 @@ func (rs *ranks) start(w *world) {
 			children[i].Env = append(children[i].Env, counters.env(i))
 		}
 	}
-	if err := rs.j.node.Warden().Launch(job.Cold, spec, children); err != nil {
+	if err := rs.j.node.Warden().Launch(rs.j.number, spec, children); err != nil {
 		rs.j.node.WardenLost(err)
 		return
 	}

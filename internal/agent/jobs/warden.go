@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"syscall"
 
-	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 )
 
@@ -36,7 +35,7 @@ func (j *Job) Signal(s overlay.Signal) error {
 		j.stopped = sig == syscall.SIGSTOP
 	}
 	if j.node.End().WardenHere() && (j.end.Living() > 0 || holds) {
-		if err := j.node.Warden().Signal(job.Cold, sig); err != nil {
+		if err := j.node.Warden().Signal(j.number, sig); err != nil {
 			j.node.WardenLost(err)
 		}
 	}

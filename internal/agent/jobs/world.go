@@ -310,7 +310,7 @@ func (j *Job) endWorld(w *world) error {
 	w.killed = true
 	j.startIf() // if it waits to start, it never will
 	if j.node.Warden() != nil && w.living > 0 {
-		if err := j.node.Warden().SignalWorld(job.Cold, w.id, killSignal); err != nil {
+		if err := j.node.Warden().SignalWorld(j.number, w.id, killSignal); err != nil {
 			j.node.WardenLost(err)
 		}
 	}
