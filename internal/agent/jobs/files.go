@@ -53,7 +53,7 @@ func (st *staging) beginAll() error {
 		st.awaiting = true
 		st.j.accounts.tracing.files.Begin = st.j.node.Now()
 		dirs = stage.ScratchDirs(overlay.NodeJob(st.j.node.Self().Index, st.j.node.Common().JobID))
-		if err := st.scratchIn(dirs); err != nil {
+		if err := st.removeLater(dirs); err != nil {
 			return err
 		}
 	}
@@ -65,14 +65,14 @@ func (st *staging) beginAll() error {
 	return nil
 }
 
-// scratchIn has the warden remove more directories in the end.
-func (st *staging) scratchIn(dirs []string) error {
+// removeLater has the warden remove more directories in the end.
+func (st *staging) removeLater(dirs []string) error {
 	st.dirs = append(st.dirs, dirs...)
 	return st.j.node.Warden().Scratch(st.j.number, st.dirs)
 }
 
-// here starts the ranks, or says why none of them can start here.
-func (st *staging) here(dir string, err error) {
+// arrived starts the ranks once the files are in dir, or says why none of them can start here.
+func (st *staging) arrived(dir string, err error) {
 	if !st.awaiting {
 		return // the job has been ended meanwhile
 	}

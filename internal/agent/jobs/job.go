@@ -53,7 +53,7 @@ func New(n Node, number job.Number) *Job {
 	j := &Job{number: number, worlds: map[int]*world{}}
 	j.owners.byPID = map[int]*rank{}
 	j.door.Note, j.door.Find, j.door.Owner = n.Note, j.serving.treeOf, j.owners.ownerOf
-	j.staging.files = files.New(func(dir string, err error) { n.Post(func() { j.staging.here(dir, err) }) })
+	j.staging.files = files.New(func(dir string, err error) { n.Post(func() { j.staging.arrived(dir, err) }) })
 	j.join(n)
 	return j
 }

@@ -67,7 +67,7 @@ func (s atMPI) MemFile(name string, contents []byte) (string, error) {
 }
 
 // Scratch has the warden remove directories in the end.
-func (s atMPI) Scratch(dirs []string) error { return s.j.staging.scratchIn(dirs) }
+func (s atMPI) Scratch(dirs []string) error { return s.j.staging.removeLater(dirs) }
 
 // Help has the warden start a helper.
 func (s atMPI) Help(h proc.Helper) error { return s.j.node.Warden().Help(s.j.number, h) }

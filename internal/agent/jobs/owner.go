@@ -8,7 +8,7 @@ import (
 // owners tells whose a process is.
 type owners struct {
 	j         *Job
-	byPID     map[int]*rank // those that run; see rankStarted
+	byPID     map[int]*rank // those that run; see ranks.started
 	ownerless []ownerless   // processes of which the warden may have yet to tell
 }
 
