@@ -187,7 +187,7 @@ func isLocal(fd, want int) bool {
 	return err == nil && domain == unix.AF_UNIX
 }
 
-// Read and Write return EAGAIN where they would have to wait.
+// EAGAIN says that Read or Write would have to wait.
 const EAGAIN = syscall.EAGAIN
 
 // Read reads from fd into p, which must not be empty, and returns io.EOF at the
