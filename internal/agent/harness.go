@@ -37,7 +37,7 @@ func (h *Harness) startWarden(ctx context.Context, o proc.Options) (Warden, erro
 }
 
 // Call runs one agent that calls the launcher, as c says, and whom the launcher names,
-// Call the job is over for it. Those below it call it. The parent counts as lost after a
+// until the job is over for it. Those below it call it. The parent counts as lost after a
 // silence of lostAfter. The error is of the calls or of the link.
 func Call(ctx context.Context, c *rendezvous.Caller, lostAfter time.Duration, h Harness) error {
 	begun := time.Now()

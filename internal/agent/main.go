@@ -27,7 +27,7 @@ import (
 
 // Main is the whole of an agent process; words are the command line after the
 // program's name, beginning with overlay.AgentWord or with an option. It returns
-// Main exit status. A warden never gets to main: see package proc.
+// its exit status. A warden never gets to main: see package proc.
 //
 // An agent talks to its parent over its standard input and output, or, with
 // overlay.DialWord, over a connection that it makes (parent.go). It takes

@@ -52,7 +52,7 @@ func (j *Job) Do(actions []ending.Action) {
 }
 
 // Kill ends the local ranks. What they said over PMI before is heard first: an
-// Kill among it is their own.
+// abort among it is their own.
 func (j *Job) Kill(grace time.Duration) {
 	j.HearLast()
 	j.node.Killed(grace)
@@ -60,7 +60,7 @@ func (j *Job) Kill(grace time.Duration) {
 }
 
 // HearLast takes what the ranks said before they were told to end: an abort among
-// HearLast is their own.
+// it is their own.
 func (j *Job) HearLast() {
 	for _, w := range j.worlds {
 		if w.servers.view != nil && len(w.servers.view.Ranks) > 0 {

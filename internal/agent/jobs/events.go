@@ -31,7 +31,7 @@ func (j *Job) Ranged() {
 }
 
 // OpenShare begins to take part in an allocation that other golaunch use, too; nil where there
-// OpenShare none. The warden is to hold ShareFile, which is nil then.
+// is none. The warden is to hold ShareFile, which is nil then.
 func (j *Job) OpenShare() *overlay.Shared { return j.share.open() }
 
 // ShareFile is what holds the job's share as long as it is open.
@@ -94,7 +94,7 @@ func (j *Job) NodeFailed(phase string, err error) { j.failures.nodeFailed(phase,
 func (j *Job) TooFew() error { return j.ranks.tooFew }
 
 // LostChild reports that a child of a name is lost. Known says that the launcher has a reason
-// LostChild its own to hear of it, also where ranks were told to end.
+// of its own to hear of it, also where ranks were told to end.
 func (j *Job) LostChild(slot tree.Slot, name string, f job.Failure, known bool) {
 	j.serving.lost(slot, fmt.Sprintf("host %s: %s", name, f.Text))
 	if known { // they may have failed for want of it
@@ -126,7 +126,7 @@ func (j *Job) OwesRanks(slot tree.Slot) bool {
 }
 
 // OwesCounters reports whether a child has still to tell its counters, or its clock is being
-// OwesCounters for them.
+// measured for them.
 func (j *Job) OwesCounters(slot tree.Slot) bool {
 	c := j.accounts.collection
 	return c != nil && (c.gather.owed[slot] || c.timed[slot])

@@ -12,7 +12,7 @@ import (
 )
 
 // FromParent takes a message of the parent about the job, and passes it on. An error means
-// FromParent the parent broke the protocol.
+// that the parent broke the protocol.
 func (j *Job) FromParent(m overlay.Message) error {
 	kind, body, below := m.Header.Kind, m.Body, j.node.Subtree()
 	switch kind {
@@ -58,7 +58,7 @@ func (j *Job) FromParent(m overlay.Message) error {
 }
 
 // FromChild takes a message of a child about the job; mine is false for one that is not. An
-// FromChild means that the child broke the protocol.
+// error means that the child broke the protocol.
 func (j *Job) FromChild(m overlay.Message) (mine bool, err error) {
 	switch m.Header.Kind {
 	case overlay.KindStarted:

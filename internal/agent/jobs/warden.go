@@ -21,7 +21,7 @@ func (j *Job) Bearing() bool {
 }
 
 // Signal passes a signal on to the local ranks. A stop holds for ranks that are
-// Signal to come, too: the launch, which has a stream of its own, may be overtaken.
+// still to come, too: the launch, which has a stream of its own, may be overtaken.
 func (j *Job) Signal(s overlay.Signal) error {
 	if s.Number < 1 || s.Number > 64 {
 		return fmt.Errorf("signal %d does not exist", s.Number)
