@@ -85,6 +85,15 @@ func (c *cgroup) below(name string) (*cgroup, error) {
 	return sub, nil
 }
 
+// populated reports whether processes live in the cgroup or below; nil has none.
+func (c *cgroup) populated() bool {
+	if c == nil {
+		return false
+	}
+	text, err := os.ReadFile(filepath.Join(c.dir, "cgroup.events"))
+	return err == nil && strings.Contains(string(text), "populated 1")
+}
+
 // forbidsStart says why no process can be started in the cgroup that fd is, if
 // that is so. It costs a fork, so ask where a start has failed. That something is
 // short, here or in general, is no fault of the cgroup's.

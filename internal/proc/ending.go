@@ -56,6 +56,10 @@ func (w *warden) reap() {
 			w.helperEnded(pid, status)
 			continue
 		}
+		if w.jobs[c.job.number] != c.job { // it survived the end of its job, which is forgotten
+			delete(w.live, pid)
+			continue
+		}
 		delete(w.live, pid)
 		c.job.living--
 		j := c.job
@@ -195,8 +199,11 @@ func (w *warden) stepEndings() {
 	switch {
 	case !w.final || !over || w.tree.phase == gone:
 		return
-	case survived != nil: // it was tried for as long as it may take
+	case survived != nil: // and was told; others' orphans have one round
+		w.tree.rounds = 1
+		_ = w.killRound(w.tree)
 		w.tree.phase, w.tree.survived = gone, survived
+		w.out.add(wireEvent{Kind: evGone, Job: w.tree.number})
 		return
 	case w.tree.phase == running:
 		w.tree.startKilling(time.Now())
@@ -267,7 +274,7 @@ func (w *warden) killRound(j *wardenJob) error {
 				delete(found, p.pid)
 			}
 		}
-	} else if found = w.claimed(j, all); len(found) == 0 && j.living == 0 {
+	} else if found = w.claimed(j, all); len(found) == 0 && j.living == 0 && !j.cgroup.populated() {
 		j.empty++
 		return nil
 	}
@@ -299,9 +306,13 @@ func (w *warden) gone(j *wardenJob, survived error) {
 	}
 }
 
-// patienceOfAll is how long the loop may wait for an event.
+// patienceOfAll is how long the loop may wait for an event: not at all where the end has
+// yet to begin, as an agent may be lost in the middle of a step.
 func (w *warden) patienceOfAll() time.Duration {
 	timeout := w.tree.patience()
+	if w.final && w.tree.phase == running && len(w.order) == 0 {
+		timeout = 0
+	}
 	for _, j := range w.jobs {
 		timeout = sooner(timeout, j.patience())
 	}

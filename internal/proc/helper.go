@@ -140,6 +140,9 @@ func (w *warden) helperEnded(pid int, status syscall.WaitStatus) bool {
 		return false
 	}
 	delete(w.helping, pid)
+	if w.jobs[h.job.number] != h.job { // it survived the end of its job, which is forgotten
+		return true
+	}
 	w.out.add(wireEvent{
 		Kind: evHelperEnded, Job: h.job.number, Rank: h.number, PID: pid, Code: int(status), Text: w.killer(h.job, status),
 		Provoked: h.job.phase == terminating || h.job.phase == killing,

@@ -1,8 +1,6 @@
 package proc
 
 import (
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -133,19 +131,37 @@ func TestFilesOfAJob(t *testing.T) {
 	require.Empty(t, f.notes)
 }
 
-// A warden that is asked about a job that is not open trusts its agent no more.
+// What is asked about a job that is not open, or not any more, is passed over.
 func TestJobsThatAreNotOpen(t *testing.T) {
 	f := begin(t, Options{})
 	require.ErrorContains(t, f.OpenJob(job.TreeItself), "the tree itself")
-	f.shell("exec sleep 1000")
-	f.until("start", func() bool { return len(f.started) == 1 })
 	require.NoError(t, f.Warden.Kill(7, 0))
-	for {
-		err := f.step()
-		if err != nil {
-			require.False(t, errors.Is(err, io.EOF), "it has not said goodbye")
-			break
+	require.NoError(t, f.OpenJob(second))
+	require.NoError(t, f.CloseJob(second))
+	require.NoError(t, f.CloseJob(second))
+	require.NoError(t, f.Warden.Signal(second, syscall.SIGTERM))
+	f.shell("exit 4")
+	f.ends(1)
+	require.Equal(t, exitStatus(4), f.exited[0].Status)
+	f.until("closed", func() bool { return len(f.closed) == 1 })
+	f.finishes()
+	require.Len(t, f.closed, 1)
+}
+
+// An agent that is gone when no job is open leaves nothing, either: not the tree's cgroup.
+func TestAgentDiesBetweenJobs(t *testing.T) {
+	bothWays(t, func(t *testing.T, o Options) {
+		f := begin(t, o)
+		f.shell(stubborn + "exit 0")
+		list := pids(t, f.says(0, lines(stubbornCount)))
+		f.ends(1)
+		require.NoError(t, f.CloseJob(job.Cold))
+		f.until("closed", func() bool { return len(f.closed) == 1 })
+		f.Close()
+		requireDead(t, list...)
+		require.Zero(t, f.state.ExitCode())
+		if f.cgroup != "" {
+			require.NoDirExists(t, f.cgroup)
 		}
-	}
-	requireDead(t, f.started[0].PID)
+	})
 }

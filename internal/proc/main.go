@@ -329,7 +329,7 @@ func (w *warden) command(kind msgKind, body []byte) error {
 		}
 		j := w.jobs[n]
 		if j == nil || j.closing {
-			return fmt.Errorf("message of kind %d for job %d, which is not open", kind, n)
+			return nil // it was closed meanwhile
 		}
 		return w.commandOf(j, kind, rest)
 	case kind == msgFinish:

@@ -128,8 +128,15 @@ func (w *warden) gone(over bool) error {
 	return nil
 }
 
+func (w *warden) CloseJob(n job.Number) error {
+	err := w.gone(false)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.post(proc.JobClosed{Job: n})
+	return err
+}
+
 func (w *warden) OpenJob(job.Number) error                          { return nil }
-func (w *warden) CloseJob(job.Number) error                         { return w.gone(false) }
 func (w *warden) Signal(job.Number, syscall.Signal) error           { return nil }
 func (w *warden) SignalWorld(job.Number, int, syscall.Signal) error { return nil }
 func (w *warden) Kill(job.Number, time.Duration) error              { return w.gone(false) }
