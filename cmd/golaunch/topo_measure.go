@@ -137,7 +137,7 @@ func pairsJob(hosts []job.Host, pairs [][2]int) (o launcher.Options, err error) 
 	if err != nil {
 		return o, fmt.Errorf("own executable: %w", err)
 	}
-	words := []string{"-n", strconv.Itoa(len(hosts)), "--ppn", "1", "--stage", self, "--stdin", "none", self}
+	words := []string{"-n", strconv.Itoa(len(hosts)), "--ppn", "1", "--stage", self, "--stdin", "none", "--mpi", "none", self}
 	m := machine.Here(os.Stderr)
 	held, err := holdOwn(append(words, pingpong.Args(pairs, hostNames(hosts))...), m)
 	if err != nil {

@@ -39,6 +39,7 @@ func TestMeasureStartsRanks(t *testing.T) {
 		"GOLAUNCH_LABEL": "true", "GOLAUNCH_DRY_RUN": "true", "GOLAUNCH_ALLOW_DEAD_NODES": "true", "GOLAUNCH_OUT": "file",
 		"GOLAUNCH_SPARES": "1", "GOLAUNCH_PRELAUNCH": "true", "GOLAUNCH_NODES": "3", "GOLAUNCH_HOSTS": "x,y", "GOLAUNCH_HOSTFILE": "/no/such/file",
 		"GOLAUNCH_ERR": "file", "GOLAUNCH_REPORT": "-", "GOLAUNCH_TRACE": "file", "GOLAUNCH_KEEP_GOING": "true", "GOLAUNCH_NP": "7", "GOLAUNCH_PPN": "7", "GOLAUNCH_TOPOLOGY": "torus:2x2",
+		"GOLAUNCH_MPI": "list", "GOLAUNCH_MAP_BY": "slot", "GOLAUNCH_METIS_FILE": "/no/such/file",
 	} {
 		t.Setenv(name, value)
 	}

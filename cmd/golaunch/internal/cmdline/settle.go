@@ -66,7 +66,7 @@ func (h Held) Settle(m machine.Machine) (s Settled, err error) {
 
 // SettleHosts finds the hosts of the job; the rule is the default.
 func (h Held) SettleHosts(m machine.Machine) (s Settled, err error) {
-	if err = h.Check(); err == nil {
+	if err = h.checkUses(); err == nil {
 		err = s.settleHosts(h, m)
 	}
 	s.wish = h.Placement.Wish
@@ -76,7 +76,7 @@ func (h Held) SettleHosts(m machine.Machine) (s Settled, err error) {
 // SettleNowhere leaves hosts and rule open.
 func (h Held) SettleNowhere(m machine.Machine) (s Settled, err error) {
 	s.held, s.room, s.wish = h, h.noRoom(), h.Placement.Wish
-	if err = h.Check(); err == nil {
+	if err = h.checkUses(); err == nil {
 		s.dir, err = workingDir(m)
 	}
 	return s, err
@@ -101,14 +101,22 @@ func workingDir(m machine.Machine) (string, error) {
 
 // Check refuses flags that exclude each other, or have no effect, before files are read.
 func (h *Held) Check() error {
+	err := h.checkUses()
+	if err == nil {
+		_, _, err = h.rule()
+	}
+	return err
+}
+
+// checkUses is Check for those who place ranks themselves.
+func (h *Held) checkUses() error {
 	if err := conflict(h.job); err != nil {
 		return err
 	}
 	if h.given("profile-what") && h.Report.ProfileFile == "" {
 		return errors.New("--profile-what: nothing is counted without --profile FILE")
 	}
-	_, _, err := h.rule()
-	return err
+	return nil
 }
 
 // EnvGiven has the variables of --genv, NAME=value.
