@@ -186,8 +186,8 @@ func (w *warden) cancelQueue(j *wardenJob) {
 	}
 }
 
-// stepEndings takes killing further: of jobs, and in the end of what none of them was
-// known to have.
+// stepEndings takes killing further: of jobs, and in the end of processes that none of them
+// was known to have.
 func (w *warden) stepEndings() {
 	over := true
 	var survived error
@@ -240,8 +240,8 @@ func (w *warden) stepEnding(j *wardenJob) {
 	}
 }
 
-// killRound kills once what is the job's: every descendant, where no other job is open, else
-// what can be told to be its. Where there is a cgroup, the first round kills that, and the
+// killRound kills the job's processes once: every descendant, where no other job is open, else
+// those that can be told to be its. Where there is a cgroup, the first round kills that, and the
 // next ones what may have left it. The error names what was found.
 func (w *warden) killRound(j *wardenJob) error {
 	if j.cgroup != nil {
@@ -292,7 +292,7 @@ func (w *warden) gone(j *wardenJob, survived error) {
 	case j.closing:
 	case w.final:
 		w.dropCgroup(j)
-	case j.rounds > 0: // one that was killed cannot be used again: what is forked into it is killed, too (seen with Linux 6.18)
+	case j.rounds > 0: // one that was killed cannot be used again: a fork into it is killed, too (seen with Linux 6.18)
 		w.dropCgroup(j)
 		w.makeCgroup(j)
 	}
@@ -306,7 +306,7 @@ func (w *warden) gone(j *wardenJob, survived error) {
 	}
 }
 
-// patienceOfAll is how long the loop may wait for an event: not at all where the end has
+// patienceOfAll returns the time that the loop may wait for an event: none where the end has
 // yet to begin, as an agent may be lost in the middle of a step.
 func (w *warden) patienceOfAll() time.Duration {
 	timeout := w.tree.patience()

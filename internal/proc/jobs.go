@@ -14,8 +14,8 @@ import (
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
-// wardenJob is what the warden has of one job. The tree itself, number 0, has one too: it
-// has no ranks, and its end ends what no job's end did.
+// wardenJob is the warden's state of one job. The tree itself, number 0, has one too: it
+// has no ranks, and its end ends the processes that no job's end did.
 type wardenJob struct {
 	number   job.Number
 	id       string // GOLAUNCH_JOB of its processes
