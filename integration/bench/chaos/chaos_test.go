@@ -149,6 +149,8 @@ func TestJudge(t *testing.T) {
 		{name: "it is not", o: outcome{code: 125, struck: agent, stderr: "golaunch: something was lost\n"}, found: "unnamed culprits"},
 		{name: "another is", o: outcome{code: 125, struck: agent, stderr: "golaunch: host n001: running: lost\ngolaunch: then host n002: lost\n"}, found: "unnamed culprits"},
 		{name: "the ranks' words do not count", o: outcome{code: 125, struck: agent, stderr: "n002\n"}, found: "unnamed culprits"},
+		{name: "another is waited for", o: outcome{code: 125, struck: agent,
+			stderr: "golaunch: host n001: ssh has said nothing yet: waiting up to 4s for it (--connect-timeout)\ngolaunch: host n002: lost\n"}},
 		{name: "another status", o: outcome{code: 137, struck: agent}, found: "wrong codes"},
 		{name: "it went on", o: outcome{code: 0, struck: agent}},
 		{name: "a failing job ends with 0", o: outcome{drawn: drawn{program: program{code: 7}}, struck: agent}, found: "wrong codes"},

@@ -80,7 +80,7 @@ var blame = regexp.MustCompile(`(?m)^golaunch: (?:  )?(?:hosts? \S+: )?host (\S+
 // innocent is a host that golaunch blames first although nothing happened to it,
 // nor to golaunch itself so that the host had to take it for lost.
 func (o *outcome) innocent() string {
-	m := blame.FindStringSubmatch(o.stderr)
+	m := blame.FindStringSubmatch(patient.ReplaceAllString(o.stderr, ""))
 	if m == nil || slices.ContainsFunc(o.struck, func(b blow) bool {
 		return b.node == m[1] || !b.blames && slices.Contains(b.codes, exitLost)
 	}) {
@@ -88,6 +88,9 @@ func (o *outcome) innocent() string {
 	}
 	return m[1]
 }
+
+// patient matches lines about hosts that are only waited for.
+var patient = regexp.MustCompile(`(?m)^golaunch: .*: waiting up to .*\n`)
 
 // String tells what was found, with all that is needed to see it again.
 func (o *outcome) String() string {
