@@ -33,7 +33,7 @@ func job(t *testing.T, k kit, size int, argv ...string) (*cluster, *world) {
 
 func TestRanksOfTwoNodesMeet(t *testing.T) {
 	each(t, func(t *testing.T, k kit) {
-		c, w := job(t, k, 4, k.build(t, filepath.Join(root(t), "native", "mpisum.c")), "-a")
+		c, w := job(t, k, 4, k.build(t, filepath.Join(root(t), "native", "programs", "mpisum.c")), "-a")
 		c.good(w)
 		require.Contains(t, w.output(), "rank 3 of 4")
 		for _, r := range w.ranks {
@@ -60,7 +60,7 @@ func TestWorldsInARow(t *testing.T) {
 	})
 }
 
-func native(t *testing.T, name string) string { return filepath.Join(root(t), "native", name) }
+func native(t *testing.T, name string) string { return filepath.Join(root(t), "native", "programs", name) }
 
 // A rank's abort comes with its code and its text, before it ends.
 func TestAbort(t *testing.T) {
