@@ -60,7 +60,9 @@ func TestWorldsInARow(t *testing.T) {
 	})
 }
 
-func native(t *testing.T, name string) string { return filepath.Join(root(t), "native", "programs", name) }
+func native(t *testing.T, name string) string {
+	return filepath.Join(root(t), "native", "programs", name)
+}
 
 // A rank's abort comes with its code and its text, before it ends.
 func TestAbort(t *testing.T) {
