@@ -126,7 +126,8 @@ func (j *mpiJob) launch(hosts string, command ...string) (cmd *exec.Cmd, stdout 
 	j.t.Cleanup(func() { _ = exec.Command("docker", "rm", "--force", name).Run() })
 	argv := slices.Concat([]string{"run"}, j.options, []string{"--name", name, "--volume", hosts + ":/etc/golaunch:ro", "--volume", j.config + ":/etc/mpi:ro",
 		"--env", "OMPI_MCA_orte_default_hostfile=/etc/mpi/hostfile", "--env", "OMPI_MCA_plm_rsh_args=-o ConnectionAttempts=10",
-		j.image, "golaunch", "-n", "4", "--wait", "--connect-timeout", "2m", "--timeout", "1m"}, command)
+		j.image, "golaunch", "-n", "4", "--wait", "--connect-timeout", "2m", "--timeout", "2m",
+		"--lost-after", "1m"}, command) // the kernel of a busy machine may hold up what starts processes in containers for 10 s
 	cmd, stdout, stderr = exec.Command("docker", argv...), &bytes.Buffer{}, &saidSoFar{}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	begin(j.t, cmd, cmd)
