@@ -77,7 +77,7 @@ func TestContainers(t *testing.T) {
 		{name: "read-only root, golaunch in the image", run: []string{"--read-only", "--volume", golaunch + ":" + golaunch + ":ro"}, want: "uid 0"},
 		{name: "64 kB of /dev/shm", run: []string{"--shm-size", "64k"}, want: "uid 0"},
 		{name: "24 processes", run: []string{"--pids-limit", "24"}, want: "uid 0"},
-		{name: "8 processes", run: []string{"--pids-limit", "8"}, code: 125, says: []string{"golaunch: host "}},
+		{name: "8 processes", run: []string{"--pids-limit", "8"}, code: 125, says: []string{"host golaunch-e2e-"}},
 		{name: "32 MiB of memory", run: []string{"--memory", "32m"}, want: "uid 0"},
 		{name: "an init", run: []string{"--init"}, want: "uid 0"},
 	} {
