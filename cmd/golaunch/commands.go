@@ -32,7 +32,7 @@ type command struct {
 // mistake on the command line or in a file that it names, unless it is of job.Exit.
 type action func(e env, words []string) (int, error)
 
-// env is what a command works with.
+// env has the streams and launcher of a command.
 type env struct {
 	ctx    context.Context
 	stdio  launcher.IO

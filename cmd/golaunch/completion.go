@@ -15,7 +15,7 @@ import (
 // shellNames are the arguments of completion.
 func shellNames() []string { return []string{"bash", "zsh", "fish"} }
 
-// completionHead is what the help of completion says before the flags.
+// completionHead stands before the flags in the help of completion.
 func completionHead() string {
 	return `Prints a script by which a shell completes golaunch's command line. "make install"
 puts it where the shells look; by hand:
@@ -47,7 +47,7 @@ func setupCompletion() (*pflag.FlagSet, action) {
 	})
 }
 
-// place is where on the command line the same flags and arguments go: after a
+// place is a part of the command line with the same flags and arguments: after a
 // command, or after the colon before an app.
 type place struct {
 	name, help string
@@ -73,7 +73,7 @@ func places() []place {
 	return append(all, p)
 }
 
-// appPlace is where the flags of a further app go.
+// appPlace is the place of the flags of a further app.
 const appPlace = "app"
 
 // dashedNames are the names of a flag as they are typed.

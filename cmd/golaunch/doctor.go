@@ -27,7 +27,7 @@ import (
 
 const doctorUsage = "doctor [FLAG]... [HOST]..."
 
-// doctorHead is what the help of doctor says before the flags.
+// doctorHead stands before the flags in the help of doctor.
 func doctorHead() string {
 	return `Says what would fail, host by host, before a job does: starts an agent on each host, as
 a job does, and has it run one rank that looks around. Hosts that are alike are shown
@@ -163,7 +163,7 @@ func doctorJob(e env, flags []string) (o launcher.Options, err error) {
 	return o, nil
 }
 
-// diagnoses are what the ranks have found, as text, hosts that are alike together. What
+// diagnoses are the findings of the ranks, as text, hosts that are alike together. What
 // golaunch said is why some have no agent.
 func diagnoses(printed, said string, hosts []job.Host, from, to time.Time) (text string, problems bool, err error) {
 	at := map[string]int{} // of a host among the user's
@@ -223,7 +223,7 @@ func diagnoses(printed, said string, hosts []job.Host, from, to time.Time) (text
 	return b.String(), problems, nil
 }
 
-// silence is why nothing was heard of hosts, by what golaunch said: they have no agent, or
+// silence explains why nothing was heard of hosts, by what golaunch said: they have no agent, or
 // the loss of a host has ended the job before they told.
 func silence(said string) string {
 	what, reasons := "no agent could be started", ""

@@ -16,7 +16,7 @@ import (
 // version is set by release builds (-ldflags "-X main.version=v1.2.3").
 var version string
 
-// versionLine is what --version prints.
+// versionLine is the output of --version.
 func versionLine() string {
 	v := version
 	if info, ok := debug.ReadBuildInfo(); ok && v == "" {
@@ -64,7 +64,7 @@ and --stage have no variable. --timeout also has MPIEXEC_TIMEOUT, in seconds.
 // groupNone is the group of flags of commands with few.
 const groupNone = "Flags"
 
-// runHead is what the help of run says before the flags.
+// runHead stands before the flags in the help of run.
 func runHead() string {
 	var b strings.Builder
 	b.WriteString(runAbout)
@@ -109,7 +109,7 @@ func usageText(f *pflag.FlagSet) string {
 	return b.String()
 }
 
-// runTail is what it says after them.
+// runTail stands after them.
 func runTail() string { return "\n" + valueRules + "\nExit status:\n" + statusText() }
 
 func statusText() string {
@@ -167,7 +167,7 @@ func flagColumn(f *pflag.Flag) string {
 	return name
 }
 
-// purpose is what a flag does, and its default.
+// purpose describes a flag, with its default.
 func purpose(f *pflag.Flag) string {
 	_, text := pflag.UnquoteUsage(f)
 	if f.NoOptDefVal == "" && f.DefValue != "" {

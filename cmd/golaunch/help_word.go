@@ -12,7 +12,7 @@ import (
 	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 )
 
-// topic is what help tells of beside commands and flags.
+// topic is a subject of help beside commands and flags.
 type topic struct {
 	name, help string
 	text       func() string
@@ -51,7 +51,7 @@ func topics() []topic {
 	return all
 }
 
-// helpHead is what the help of help says before the flags.
+// helpHead stands before the flags in the help of help.
 func helpHead() string {
 	var b strings.Builder
 	b.WriteString(`Tells of a command, a flag (with dashes or without) or a topic; without WORD of
@@ -157,7 +157,7 @@ func isTopic(name string) bool {
 	return dialects.IsLauncher(name) || alsoCalled[strings.ToLower(name)] != "" || slices.ContainsFunc(topics(), func(t topic) bool { return t.name == name })
 }
 
-// explainFlag tells what a flag of a command does, and how it is given.
+// explainFlag describes a flag of a command and its forms.
 func explainFlag(c command, f *pflag.Flag) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(flagColumn(f)))

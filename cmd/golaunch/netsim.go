@@ -41,7 +41,7 @@ func netsimUsage() string {
 // netsimWords are the words that netsim takes.
 func netsimWords() []string { return slices.Concat(netsimVerbs().names(), algorithms.Names()) }
 
-// netsimHead is what the help of netsim says before the flags.
+// netsimHead stands before the flags in the help of netsim.
 func netsimHead() string {
 	return `Tells what collective operations cost on a network, without running any.
 

@@ -76,7 +76,7 @@ func (p *placed) tooMany(ranks int) error {
 	return fmt.Errorf("-n %d: the hosts hold %s; name more, or give them slots, as in -H 'h[0-15]:4'", ranks, count(len(p.hosts), "rank"))
 }
 
-// simulated is what an algorithm costs for one size and number of ranks.
+// simulated is the cost of an algorithm for one size and number of ranks.
 type simulated struct {
 	Algorithm string           `json:"algorithm"`
 	Ranks     int              `json:"ranks"`
@@ -92,7 +92,7 @@ type simulated struct {
 	Note      string           `json:"note,omitempty"` // why it was not simulated
 }
 
-// simulatedStage is what a stage costs, or all: then the busiest link is that of
+// simulatedStage is the cost of a stage, or of all: then the busiest link is that of
 // any stage.
 type simulatedStage struct {
 	Messages int     `json:"messages"`
@@ -100,7 +100,7 @@ type simulatedStage struct {
 	Flows    int64   `json:"messages_on_busiest_link"`
 	Most     int64   `json:"bytes_on_busiest_link"`
 	Model    float64 `json:"model_seconds"`
-	// Ended is when its last message arrives, from the beginning; absent where it
+	// Ended is the time at which its last message arrives, from the beginning; absent where it
 	// was not simulated.
 	Ended *float64 `json:"simulated_end_seconds,omitempty"`
 }
@@ -168,7 +168,7 @@ func (t *netsimFlags) simulate(p *placed, a *netsim.Algorithm, ranks, size int) 
 	return r, nil
 }
 
-// runOne tells what an algorithm costs, stage by stage.
+// runOne prints the cost of an algorithm, stage by stage.
 func (t *netsimFlags) runOne(e env, words []string) (int, error) {
 	a, err := algorithms.Find(words[0])
 	if err != nil {
@@ -196,7 +196,7 @@ func (t *netsimFlags) runOne(e env, words []string) (int, error) {
 	return e.print(r.text())
 }
 
-// sweep tells what an algorithm costs for each number of ranks and each size.
+// sweep prints the cost of an algorithm for each number of ranks and each size.
 func (t *netsimFlags) sweep(e env, words []string) (int, error) {
 	a, err := algorithms.Find(words[0])
 	if err != nil {

@@ -31,7 +31,7 @@ type reportFlags struct {
 // collectivesWords are the words of --collectives.
 func collectivesWords() []string { return []string{"mpich", "none"} }
 
-// reportHead is what the help of report says before the flags.
+// reportHead stands before the flags in the help of report.
 func reportHead() string {
 	return `Writes one HTML page that shows what the files hold: who sends how much to whom, and
 over how many switches; the links that carry most; what a job did, and when. The page

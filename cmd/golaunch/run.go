@@ -89,7 +89,7 @@ func tellCommand(tell cmdline.Teller, program, first string) {
 	}
 }
 
-// holdWords is what holds of a command line, which may be that of an MPI program that
+// holdWords settles the precedence of a command line, which may be that of an MPI program that
 // wants its process manager.
 func holdWords(args []string, m machine.Machine) (cmdline.Held, error) {
 	self, err := os.Executable()
@@ -129,7 +129,7 @@ func seeHelp(err error, command string) error {
 	return fmt.Errorf("%w; try '%s'", err, command)
 }
 
-// holdOwn is what holds of a line of golaunch's own.
+// holdOwn settles the precedence of a line of golaunch's own.
 func holdOwn(words []string, m machine.Machine) (cmdline.Held, error) {
 	said, err := cmdline.Parse(words, m)
 	if err != nil {

@@ -51,7 +51,7 @@ func schedVerbs() verbTable[schedFlags] {
 
 func schedUsage() string { return "sched " + strings.Join(schedVerbs().names(), "|") + " [FLAG]..." }
 
-// schedHead is what the help of sched says before the flags.
+// schedHead stands before the flags in the help of sched.
 func schedHead() string {
 	return `Tells what a resource manager gains that gives jobs hosts that share no links, in a
 simulation.

@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/network/placement/sched"
 )
 
-// scheduled is what sched sim prints.
+// scheduled is the output of sched sim.
 type scheduled struct {
 	Network  string         `json:"network"`
 	Routes   string         `json:"routes"`
@@ -43,7 +43,7 @@ func newScheduledRun(percent int, seed *uint64, way string, o sched.Outcome) sch
 	return scheduledRun{percent, seed, way, o.Makespan, o.Wait, o.Turnaround, o.Slowed, o.Pairs}
 }
 
-// gain is what a way brings beside the first: medians over the seeds of the share that
+// gain is the gain of a way over the first: medians over the seeds of the share that
 // is saved, and for how many seeds it is no worse.
 type gain struct {
 	Slowdown   int     `json:"slowdown_percent"`

@@ -2,7 +2,7 @@ package main
 
 import "embed"
 
-// texts are what help and the manual page say of topics that are more than lists:
+// texts are the topics of help and the manual page that are more than lists:
 // paragraphs, and lines that begin with two spaces and stay as they are.
 //
 //go:embed topics

@@ -45,7 +45,7 @@ func topoVerbs() verbTable[topoFlags] {
 
 func topoUsage() string { return "topo " + strings.Join(topoVerbs().names(), "|") + " [FLAG]... [A B]" }
 
-// topoHead is what the help of topo says before the flags.
+// topoHead stands before the flags in the help of topo.
 func topoHead() string {
 	var b strings.Builder
 	b.WriteString(`Tells of the network between hosts.

@@ -15,7 +15,7 @@ const exitProblem = 1
 // errNoPicture is for --format dot where there is nothing to draw.
 var errNoPicture = errors.New("--format: there is no picture of it; say text or json")
 
-// checked is what topo check prints.
+// checked is the output of topo check.
 type checked struct {
 	Routes      string      `json:"routes"` // the rule
 	Hosts       int         `json:"hosts"`
@@ -26,7 +26,7 @@ type checked struct {
 	Problems    []string    `json:"problems,omitempty"`
 }
 
-// hopsCount is how many pairs have so many switches between them.
+// hopsCount counts the pairs with so many switches between them.
 type hopsCount struct {
 	Hops  int `json:"hops"`
 	Pairs int `json:"pairs"`

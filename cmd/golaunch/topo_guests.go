@@ -94,13 +94,13 @@ func (g *guests) hears(x *guest) {
 	x.said = time.Now()
 }
 
-// errFull is what a client is told that finds no place.
+// errFull answers a client that finds no place.
 var errFull = fmt.Errorf("%d clients are served already", maxClients)
 
-// callBatch is how many clients are taken at a time.
+// callBatch is the number of clients taken at a time.
 const callBatch = 64
 
-// entrance is where clients come in.
+// entrance is the listener that clients come in by.
 type entrance interface {
 	Addr() net.Addr
 	close()

@@ -79,7 +79,7 @@ func (t *topoFlags) measure(e env, _ []string) (int, error) {
 	return e.print(levelsText(report.Levels))
 }
 
-// hopsOf is how many switches are between two hosts, by name.
+// hopsOf counts the switches between two hosts, by name.
 func (n *network) hopsOf(from, to string) (int, error) {
 	if from == "" {
 		return 0, errors.New("a table does not say between which hosts it was measured; put a line '# hosts: A B' before it, or leave --topology out")

@@ -24,7 +24,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology/spec"
 )
 
-// network is what the flags say.
+// network is the network that the flags name.
 type network struct {
 	*source.Network
 	from   string // file or spec

@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/network/placement/arrange"
 )
 
-// ordered is what topo order prints as JSON.
+// ordered is the output of topo order in JSON.
 type ordered struct {
 	Rule   string   `json:"rule"`
 	Free   bool     `json:"free_of_contention"`

@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// shownRoute is what topo route prints.
+// shownRoute is the output of topo route.
 type shownRoute struct {
 	From     string      `json:"from"`
 	To       string      `json:"to"`

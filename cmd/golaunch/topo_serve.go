@@ -192,7 +192,7 @@ func readLine(in *bufio.Reader) (string, error) {
 	}
 }
 
-// answer is what a line is answered with.
+// answer returns the answer to a line.
 func (s *server) answer(line string) []string {
 	q, err := tii.ParseQuery(line)
 	if err != nil {

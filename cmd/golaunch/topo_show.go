@@ -12,7 +12,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology/cluster"
 )
 
-// shown is what topo show prints.
+// shown is the output of topo show.
 type shown struct {
 	Network   string       `json:"network"`
 	Form      string       `json:"form"`
@@ -30,7 +30,7 @@ type shown struct {
 	Skipped   string       `json:"skipped,omitempty"` // why there is no depth
 }
 
-// shownRate is how many cables have a rate.
+// shownRate counts the cables of a rate.
 type shownRate struct {
 	Rate   int64 `json:"bits_per_second"`
 	Cables int   `json:"cables"`
@@ -44,7 +44,7 @@ type shownDepth struct {
 	Largest  int `json:"largest"`
 }
 
-// shownJob is what the network is to a job's hosts.
+// shownJob describes the network between a job's hosts.
 type shownJob struct {
 	Hosts        int     `json:"hosts"`
 	Missing      string  `json:"missing,omitempty"`
@@ -55,7 +55,7 @@ type shownJob struct {
 	Clusters     []int   `json:"clusters"` // at depth 1, 2, ...
 }
 
-// show tells what the network is.
+// show describes the network.
 func (t *topoFlags) show(e env, _ []string) (int, error) {
 	n, err := t.load(e.stdio.Stderr)
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *shown) discover(n *network, loop topology.Loop) error {
 	return nil
 }
 
-// text is what is shown, for people.
+// text returns the output for people.
 func (s *shown) text() string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {

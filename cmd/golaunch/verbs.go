@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// verb is what a command with the flags T does, by the word behind its name.
+// verb is an action of a command with the flags T, by the word behind its name.
 type verb[T any] struct {
 	name  string
 	usage string // the words that it takes, as " A B"

@@ -39,7 +39,7 @@ type xrcsimFlags struct {
 
 const xrcsimUsage = "xrcsim [FLAG]..."
 
-// xrcsimHead is what the help of xrcsim says before the flags.
+// xrcsimHead stands before the flags in the help of xrcsim.
 func xrcsimHead() string {
 	return `Tells how many InfiniBand queue pairs the processes of an MPI job need, and what
 memory these take, by transport. No job is run: connections are counted from who

@@ -11,7 +11,7 @@ import (
 	"github.com/golaunch/golaunch/xrcsim"
 )
 
-// connected is what xrcsim prints: docs/xrcsim-v1.schema.json.
+// connected is the output of xrcsim: docs/xrcsim-v1.schema.json.
 type connected struct {
 	Format      string            `json:"format"`
 	Version     int               `json:"version"`

@@ -14,15 +14,15 @@ import (
 	"github.com/golaunch/golaunch/network/placement"
 )
 
-// allocation is what a resource manager has given to the job golaunch runs in, or an
-// operator.
+// allocation lists the hosts that a resource manager or an operator has given to the job in
+// which golaunch runs.
 type allocation struct {
 	hosts      []job.Host
 	sshOptions []string
 }
 
-// readAllocation reads the allocation around golaunch; it has no hosts outside of one. The
-// error says how to do without.
+// readAllocation reads the allocation around golaunch; it has no hosts outside of one.
+// Errors name the flags that do without one.
 func (h *Held) readAllocation(m machine.Machine, tell Teller) (a allocation, err error) {
 	given, err := hostlist.Allocated(hostlist.Environment{Getenv: m.Variable, Read: m.Read})
 	if a.hosts = given.Hosts; err == nil && len(a.hosts) == 0 {

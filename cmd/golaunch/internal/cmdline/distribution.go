@@ -14,14 +14,14 @@ import (
 	"github.com/golaunch/golaunch/network/placement"
 )
 
-// distribution is where ranks go as the flags and Slurm have it.
+// distribution is the placement of ranks by the flags and by Slurm.
 type distribution struct {
 	mapBy, rankBy, hostfile string
-	// pack is what asked for one host to be filled after the other: -m, or a variable.
+	// pack names the flag or variable that has one host filled after the other.
 	pack string
 }
 
-// slurmVariable has how a job of Slurm was asked to be placed.
+// slurmVariable names the distribution of a job of Slurm.
 const slurmVariable = "SLURM_DISTRIBUTION"
 
 // slurmDistribution places ranks as a job of Slurm was asked to, by salloc or sbatch -m or

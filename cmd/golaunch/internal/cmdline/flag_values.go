@@ -23,7 +23,7 @@ func stdinValue(p *launcher.StdinTarget) pflag.Value {
 	return flags.Value(p, "target", launcher.ParseStdin, launcher.StdinTarget.String)
 }
 
-// labelValue is what is in front of lines: yes or no, a word, or a pattern.
+// labelValue is the label in front of lines: yes or no, a word, or a pattern.
 func labelValue(p *string) pflag.Value {
 	return flags.Value(p, flags.KindLabel, func(s string) (string, error) {
 		yes, err := strconv.ParseBool(s)
@@ -39,7 +39,7 @@ func labelValue(p *string) pflag.Value {
 	}, func(s string) string { return s })
 }
 
-// bindValue is what to bind ranks to, also in the words of other launchers.
+// bindValue is the target of --bind-to, also in the words of other launchers.
 func bindValue(p *string) pflag.Value {
 	return flags.Word(p, func(s string) (string, error) {
 		if s == "" {

@@ -80,7 +80,7 @@ func habitualRule(l dialects.Line, r room, rankBy string) string {
 	return ""
 }
 
-// tellHabits says what a line may have meant that golaunch can't know.
+// tellHabits notes the other meanings that a line may have under its launcher.
 func (h *Held) tellHabits(r room, pack string, tell Teller) {
 	if addr, _ := environ.Lookup(h.EnvGiven(), "MASTER_ADDR"); h.line.IsOf(&dialects.Torchrun) && len(r.hosts) > 1 && h.mapBy == "" {
 		if i := slices.IndexFunc(r.hosts, func(host job.Host) bool { return host.Name == addr }); i > 0 {

@@ -137,7 +137,7 @@ func (h *Held) ownHosts(r room, m machine.Machine) (room, error) {
 	return r, nil
 }
 
-// nodesHere says what becomes of the nodes of another launcher's line where no hosts are
+// nodesHere explains the nodes of another launcher's line where no hosts are
 // known: as srun's they are all this machine; as torchrun's, of which each has its
 // devices, they are refused.
 func (h *Held) nodesHere(n int, tell Teller) error {

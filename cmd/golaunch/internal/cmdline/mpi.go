@@ -59,7 +59,7 @@ func (v *values) defineMPI(t *flags.Table) {
 	t.Yes(&v.Launch.PMIPort, "pmi-port", "", "ranks connect to PMI_PORT, of their own host only, instead of PMI_FD", flags.Hidden)
 }
 
-// mpiServes is what a value of --mpi means.
+// mpiServes explains a value of --mpi.
 func mpiServes(name string) string { return findMPI(name).serves }
 
 func findMPI(name string) mpiType {

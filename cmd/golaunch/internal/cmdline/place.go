@@ -39,7 +39,7 @@ func (h *Held) rule() (rule, value string, err error) {
 	return rule, value, h.readOnce(value)
 }
 
-// wish is what the flags say of where ranks go, with the value of the rule read; sequence
+// wish is the placement that the flags ask for, with the value of the rule read; sequence
 // has the hosts in the order in which they are named.
 func (h *Held) wish(rule, value string, sequence []string, m machine.Machine, tell Teller) (placement.Wish, error) {
 	wish := h.Placement.Wish

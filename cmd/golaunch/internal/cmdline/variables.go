@@ -21,7 +21,7 @@ func Variables(f *pflag.Flag) []string {
 	return names
 }
 
-// variables are what environment variables say of flags; an empty one counts as unset.
+// variables are the flags that environment variables set; an empty one counts as unset.
 func variables(m machine.Machine) []statement {
 	var all []statement
 	Flags().VisitAll(func(f *pflag.Flag) {

@@ -18,7 +18,7 @@ const (
 	answerShare   = "use --bind-to %s, with --oversubscribe where ranks may share"
 )
 
-// sameThings are what others call what golaunch binds to.
+// sameThings has the words of others for the targets of --bind-to.
 var sameThings = map[string]binding.Kind{
 	"package": binding.Socket, "l3cache": binding.L3, "hwthreads": binding.Thread, "rr": binding.Thread, "slot": binding.Core,
 	"machine": binding.None, "board": binding.None, "node": binding.None,

@@ -11,7 +11,7 @@ func IsLauncher(name string) bool {
 	return slices.ContainsFunc(tools, func(t *Tool) bool { return slices.Contains(t.calls, name) })
 }
 
-// Explain tells what becomes of a flag of other launchers, "" where none has it:
+// Explain describes the meaning of a flag of other launchers, "" where none has it:
 // of one that is also golaunch's own, where it becomes another.
 func Explain(word string, own bool) string {
 	name := strings.TrimLeft(word, "-")

@@ -68,7 +68,7 @@ func (p *pasted) hetParts(made []string, app, apps int) [][]string {
 		if i > 0 {
 			own = p.ofApp(made)
 		}
-		n, _ := strconv.Atoi(p.valueOf(made, "np")) // what is no number is refused with the flags
+		n, _ := strconv.Atoi(p.valueOf(made, "np")) // no number: refused with the flags
 		if n == 0 {
 			if n, _ = strconv.Atoi(p.Variable(fmt.Sprint("SLURM_NTASKS_HET_GROUP_", g))); n == 0 {
 				n = len(all[g])

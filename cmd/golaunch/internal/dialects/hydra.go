@@ -93,7 +93,7 @@ func assign(flag string) func(*pasted, []string) ([]string, string) {
 	return func(_ *pasted, v []string) ([]string, string) { return []string{flag, strings.Join(v, "=")}, "" }
 }
 
-// labelPattern is what Hydra puts in front of a line.
+// labelPattern is Hydra's label of a line.
 func labelPattern(v []string) ([]string, string) {
 	for i := 0; i < len(v[0]); i++ {
 		if v[0][i] != '%' {
@@ -128,7 +128,7 @@ func machineOf(p *pasted, v []string) ([]string, string) {
 // mostMapped bounds the ranks of a -rankmap.
 const mostMapped = 1 << 20
 
-// RankMapName is what the rank file of -rankmap is called.
+// RankMapName is the name of the rank file of -rankmap.
 const RankMapName = "-rankmap"
 
 // rankMap is a list of the host of each rank, by number: 0,1,1, or (first,hosts,ranks)

@@ -23,7 +23,7 @@ type Line struct {
 	// Asked are the tools with a command of that name, Tools those of one family that
 	// the line is of; nil where it is golaunch's own, or not known.
 	Asked, Tools []*Tool
-	// Notes are what -v tells of words of other launchers.
+	// Notes are the notes of -v on words of other launchers.
 	Notes []string
 	// MultiProg says that the program is srun's file of programs.
 	MultiProg bool
@@ -119,7 +119,7 @@ func splitApps(args []string) [][]string {
 	return parts
 }
 
-// AppError tells which app err is about, where there are several.
+// AppError names the app that err is about, where there are several.
 func AppError(i, apps int, err error) error {
 	if apps == 1 {
 		return err
@@ -216,7 +216,7 @@ func (p *pasted) beforeProgram(made, rest []string) (newFlags, program []string)
 	if len(p.Asked) == 1 && p.Asked[0] == &MPIRunRSH && !slices.Contains(made, "--hostfile") {
 		n := 0
 		if i := slices.Index(made, "--np"); i >= 0 && i+1 < len(made) {
-			n, _ = strconv.Atoi(made[i+1]) // what is no number is refused with the flags
+			n, _ = strconv.Atoi(made[i+1]) // no number: refused with the flags
 		}
 		few := slices.IndexFunc(rest, p.HasProgram)
 		switch {

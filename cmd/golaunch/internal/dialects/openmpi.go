@@ -142,7 +142,7 @@ var OpenMPI = Tool{
 	},
 }
 
-// streamBuffering says how far a program's libraries hold output back: 0 not at all, 1 up to
+// streamBuffering reads the buffering of a program's output: 0 not at all, 1 up to
 // the end of a line, 2 as to a file.
 func streamBuffering(v []string) ([]string, string) {
 	if v[0] != "0" && v[0] != "1" && v[0] != "2" {
@@ -163,13 +163,13 @@ func forwarded(v []string) bool {
 	return true
 }
 
-// restarts is how often a program is started anew.
+// restarts reads the number of restarts.
 func restarts(p *pasted, v []string) ([]string, string) {
 	p.note("all ranks start again, not one alone")
 	return []string{"--restarts", v[0]}, ""
 }
 
-// directives are what PRRTE's --output takes, where srun's takes a file.
+// directives are the values of PRRTE's --output, where srun's takes a file.
 var directives = []string{
 	"tag", "tag-detailed", "tag-fullname", "rank", "timestamp", "xml", "json", "raw", "merge", "merge-stderr-to-stdout", "dir", "directory", "file", "filename",
 }

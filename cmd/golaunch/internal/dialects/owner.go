@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// reading is how far a tool reads the flags at the beginning of an app.
+// reading counts the flags at the beginning of an app that a tool reads.
 type reading struct {
 	all     bool // it knows all that golaunch does not know itself
 	foreign int  // how many these are
@@ -15,7 +15,7 @@ type reading struct {
 	words   int  // of the app, up to what it takes for the program
 }
 
-// reads tells how a tool reads the flags at the beginning of args.
+// reads counts the flags at the beginning of args that a tool reads.
 func (p *pasted) reads(t *Tool, args []string) (r reading) {
 	some := len(args)
 	for len(args) > 0 && isFlag(args[0]) {

@@ -128,7 +128,7 @@ func (p *pasted) readCluster(words []word, next []string) (made []string, used i
 	return made, used, nil
 }
 
-// apply is what a row makes of a word.
+// apply carries out a row for a word.
 func (p *pasted) apply(r *row, w word, next []string) (made []string, used int, err error) {
 	if w.attached && r.values == 0 {
 		if r.verb == answers {

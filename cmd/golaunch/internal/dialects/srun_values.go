@@ -164,7 +164,7 @@ func openMode(v []string) ([]string, string) {
 	return nil, answerAppend
 }
 
-// inputOf is who reads standard input.
+// inputOf names the reader of standard input.
 func inputOf(p *pasted, v []string) ([]string, string) {
 	_, err := strconv.Atoi(v[0])
 	if v[0] == devNull {
@@ -219,7 +219,7 @@ func isSeconds(w word, next []string) bool {
 	}, w, next)
 }
 
-// waitOf is how long srun waits for the other ranks once one has ended.
+// waitOf reads the time that srun gives the other ranks once one has ended.
 func waitOf(v []string) ([]string, string) {
 	if v[0] == "0" {
 		return nil, ""
@@ -249,7 +249,7 @@ func killOnBadExit(p *pasted, v []string) ([]string, string) {
 // waits is for how long golaunch does, whatever --immediate says.
 const waits = "golaunch waits for late hosts as --connect-timeout says, and for slots of an allocation until they are free"
 
-// immediate is how many seconds srun waits for hosts.
+// immediate is the number of seconds that srun waits for hosts.
 func immediate(p *pasted, v []string) ([]string, string) {
 	if len(v) > 0 {
 		if _, err := strconv.ParseUint(v[0], 10, 32); err != nil {

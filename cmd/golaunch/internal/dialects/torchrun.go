@@ -102,7 +102,7 @@ func tee(v []string) ([]string, string) {
 
 const answerOnce = "call golaunch once, on one machine: it starts the ranks of all nodes"
 
-// pythonWish is what torchrun starts a program with.
+// pythonWish is the interpreter that torchrun starts a program with.
 type pythonWish int
 
 const (
@@ -126,7 +126,7 @@ func setting(name string) func(*pasted, []string) ([]string, string) {
 	return func(_ *pasted, v []string) ([]string, string) { return []string{"--genv", name + "=" + v[0]}, "" }
 }
 
-// masterPort is where rank 0 listens.
+// masterPort is the port of rank 0.
 func masterPort(v []string) ([]string, string) {
 	if n, err := strconv.ParseUint(v[0], 10, 16); err != nil || n == 0 {
 		return nil, fmt.Sprintf("%q is not a port, 1 to 65535; without it golaunch takes one that is free", v[0])

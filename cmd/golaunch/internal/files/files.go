@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// patience is how long a file may take to be read until a line says which it is.
+// patience is the time that a file may take to be read until a line names it.
 const patience = 3 * time.Second
 
 // Read hands the contents of a file to read, of standard input where it is called

@@ -11,8 +11,7 @@ func Nearest(names []string, name string) string {
 	return best
 }
 
-// distance is how many characters to insert, delete, change or exchange with the next to
-// turn a into b.
+// distance is the number of characters to insert, delete, change or exchange with the next to turn a into b.
 func distance(a, b string) int {
 	var before []int // two characters of a ago
 	row := make([]int, len(b)+1)

@@ -64,7 +64,7 @@ func EachShown(f *pflag.FlagSet, do func(*pflag.Flag)) {
 	})
 }
 
-// Name is how messages call a flag.
+// Name is the name of a flag in messages.
 func Name(f *pflag.Flag) string {
 	if f.Shorthand != "" {
 		return "-" + f.Shorthand + "/--" + f.Name

@@ -1,4 +1,4 @@
-// Package machine is what the meaning of a command line depends on beside its words: the
+// Package machine has everything beside its words that the meaning of a command line depends on: the
 // environment, files and programs of the machine that golaunch runs on.
 package machine
 
@@ -26,7 +26,7 @@ type Machine struct {
 	Dir func() (string, error)
 	// Read hands the contents of a file to read, as files.Read does.
 	Read func(name string, read func(io.Reader) error) error
-	// Stat says what a file is.
+	// Stat describes a file.
 	Stat func(name string) (fs.FileInfo, error)
 	// HasProgram tells whether a program of that name can be started.
 	HasProgram func(name string) bool
