@@ -5,15 +5,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/agent/agenttest"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/link/memlink"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
-
-// threeRanks are those of a world with one on each of three hosts.
-var threeRanks = []job.Block{{Host: 0, Count: 1}, {Host: 1, First: 1, Count: 1}, {Host: 2, First: 2, Count: 1}}
 
 // withChildren gives an agent children, each with the hosts that it is given, and returns
 // the far ends of their links.
@@ -36,7 +34,7 @@ func withChildren(t *testing.T, a *Agent, ranges ...[]overlay.HostEntry) (childr
 // does not pass on: it tells the launcher who has said it, and its other child goes on.
 func TestForgeriesAreNotPassedOn(t *testing.T) {
 	a, said := agentOf(t, lostWarden{})
-	a.life.end, *a.job.End() = endOf(0, 0)
+	a.life.end, *a.job.End() = agenttest.EndOf(0, 0)
 	woken := make(chan struct{}, 1)
 	a.inbox = overlay.NewInbox(func() {
 		select {

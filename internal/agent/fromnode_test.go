@@ -6,36 +6,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/internal/agent/agenttest"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/link/memlink"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/pmix"
-	"github.com/golaunch/golaunch/pmi"
 	"github.com/golaunch/golaunch/tree"
 )
 
-// rules has servers that say all that there is to say to each other.
-var rules = overlay.LaunchOptions{Cache: cache.HCMABLRU, PMIVersion: pmi.VersionGroups}
-
 // get is a message to the home of a key.
 const get = "\x07\x00\x01k"
-
-// childWith is what a child may say that has these ranks of the launch on its
-// hosts.
-func childWith(blocks ...job.Block) *overlay.Origin {
-	var w overlay.Worlds
-	var hosts []overlay.HostEntry
-	for _, b := range blocks {
-		hosts = append(hosts, overlay.HostEntry{Index: b.Host})
-	}
-	w.Rules(rules)
-	o := w.Child(false, hosts)
-	w.Know(0, blocks)
-	w.Know(1, blocks)
-	return o
-}
 
 // TestMessagesToALostHomeAreDropped has an agent that has lost a child write to
 // it, and pass on what others still write: none of them breaks the protocol.
@@ -48,7 +29,7 @@ func TestMessagesToALostHomeAreDropped(t *testing.T) {
 			arrived <- e
 		}
 	})
-	above := overlay.NewEdge(remote, 0, childWith(threeRanks...), far, nil, nil)
+	above := overlay.NewEdge(remote, 0, agenttest.ChildWith(agenttest.ThreeRanks...), far, nil, nil)
 	parent := overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
 	t.Cleanup(func() { parent.Close(); above.Close() })
 	a := joined(&Agent{self: overlay.HostEntry{Index: 1}, parent: parent, subtree: &overlay.Subtree{}})

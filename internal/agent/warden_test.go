@@ -12,11 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/internal/agent/agenttest"
 	"github.com/golaunch/golaunch/internal/agent/ending"
 	"github.com/golaunch/golaunch/internal/agent/jobs"
-	"github.com/golaunch/golaunch/internal/agent/output"
 	"github.com/golaunch/golaunch/internal/job"
-	"github.com/golaunch/golaunch/internal/link/memlink"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/tree"
@@ -36,17 +35,6 @@ func (lostWarden) SignalWorld(job.Number, int, syscall.Signal) error { return er
 func (lostWarden) Kill(job.Number, time.Duration) error              { return errGone }
 func (lostWarden) Sweep(context.Context, func(pid int) bool) error   { return errLeft }
 
-// endOf is the end of a launched job's agent with a warden, and ranks that wait
-// and run.
-func endOf(waiting, running int) (node ending.Node, own ending.Job) {
-	node.Ranged()
-	node.WardenUp()
-	node.Launched()
-	own.RanksCome(&node, waiting+running)
-	own.RanksHanded(running)
-	return node, own
-}
-
 // joined has the parts of an agent know it, and gives it a job.
 func joined(a *Agent) *Agent {
 	a.join()
@@ -58,23 +46,11 @@ func joined(a *Agent) *Agent {
 // parent over the control stream.
 func agentOf(t *testing.T, w Warden) (*Agent, <-chan overlay.Message) {
 	t.Helper()
-	near, remote := memlink.Pair()
-	said := make(chan overlay.Message, 100)
-	var far *overlay.Inbox
-	far = overlay.NewInbox(func() {
-		for _, e := range far.Take(nil) {
-			if m, ok := e.(overlay.Message); ok {
-				said <- m
-			}
-		}
-	})
-	above := overlay.NewEdge(remote, 0, childWith(threeRanks...), far, func(tree.Header, []byte) {}, nil)
-	parent := overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
-	t.Cleanup(func() { parent.Close(); above.Close() })
+	parent, said := agenttest.Parent(t)
 	a := joined(&Agent{parent: parent, subtree: &overlay.Subtree{}, inbox: overlay.NewInbox(func() {}), now: time.Now, life: life{warden: w}})
-	a.life.end, *a.job.End() = endOf(0, 1)
+	a.life.end, *a.job.End() = agenttest.EndOf(0, 1)
 	a.job.Ranged()
-	a.output = newTestOutput(t)
+	a.output = agenttest.NewOutput(t)
 	return a, said
 }
 
@@ -171,13 +147,4 @@ func launch(t *testing.T, a *Agent, hosts ...job.HostIndex) {
 		l.World.Blocks = append(l.World.Blocks, job.Block{Host: h, First: job.Rank(rank), Count: 1})
 	}
 	require.NoError(t, a.job.FromParent(overlay.Message{From: tree.Up, Header: tree.Header{Kind: overlay.KindLaunch}, Value: l}))
-}
-
-// newTestOutput returns an output of an agent whose parent takes everything.
-func newTestOutput(t *testing.T) *output.Output {
-	t.Helper()
-	o, err := output.New(func(tree.Header, []byte) error { return nil }, func() {})
-	require.NoError(t, err)
-	t.Cleanup(o.Close)
-	return o
 }

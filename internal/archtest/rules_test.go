@@ -69,7 +69,7 @@ var impureTime = []string{
 }
 
 // testKits hold conformance suites, and what tests share: packages that only tests import.
-var testKits = []string{"internal/link/linktest", "cache/cachetest", "internal/bootstrap/bootstraptest", "internal/agent/serve/servetest", "network/topology/ibnet/ibsimtest",
+var testKits = []string{"internal/link/linktest", "cache/cachetest", "internal/bootstrap/bootstraptest", "internal/agent/agenttest", "internal/agent/serve/servetest", "network/topology/ibnet/ibsimtest",
 	"internal/filestest", "internal/report/page/pagetest", "cmd/golaunch/internal/machine/machinetest"}
 
 // confined says which folders alone may import a package, and why. What names no folder

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/cache"
+	"github.com/golaunch/golaunch/internal/agent/agenttest"
 	"github.com/golaunch/golaunch/internal/agent/ending"
 	"github.com/golaunch/golaunch/internal/agent/files"
 	"github.com/golaunch/golaunch/internal/agent/output"
@@ -202,65 +203,16 @@ func (willingWarden) OpenJob(job.Number) error                          { return
 func (willingWarden) Next() ([]proc.Event, error)                       { return nil, io.EOF }
 func (willingWarden) Sweep(context.Context, func(pid int) bool) error   { return nil }
 
-// threeRanks are those of a world with one on each of three hosts.
-var threeRanks = []job.Block{{Host: 0, Count: 1}, {Host: 1, First: 1, Count: 1}, {Host: 2, First: 2, Count: 1}}
-
-// childWith is what a child may say that has these ranks of the launch on its hosts.
-func childWith(blocks ...job.Block) *overlay.Origin {
-	var w overlay.Worlds
-	var hosts []overlay.HostEntry
-	for _, b := range blocks {
-		hosts = append(hosts, overlay.HostEntry{Index: b.Host})
-	}
-	w.Rules(overlay.LaunchOptions{Cache: cache.HCMABLRU})
-	o := w.Child(false, hosts)
-	w.Know(0, blocks)
-	w.Know(1, blocks)
-	return o
-}
-
-// endOf is the end of a launched job on a node with a warden, and ranks that wait
-// and run.
-func endOf(waiting, running int) (node ending.Node, own ending.Job) {
-	node.Ranged()
-	node.WardenUp()
-	node.Launched()
-	own.RanksCome(&node, waiting+running)
-	own.RanksHanded(running)
-	return node, own
-}
-
-// newTestOutput returns an output of an agent whose parent takes everything.
-func newTestOutput(t *testing.T) *output.Output {
-	t.Helper()
-	o, err := output.New(func(tree.Header, []byte) error { return nil }, func() {})
-	require.NoError(t, err)
-	t.Cleanup(o.Close)
-	return o
-}
-
 // nodeOf returns a node with one rank of a warden, and what it tells its parent over the
 // control stream.
 func nodeOf(t *testing.T, w Warden) (*testNode, *world, <-chan overlay.Message) {
 	t.Helper()
-	near, remote := memlink.Pair()
-	said := make(chan overlay.Message, 100)
-	var far *overlay.Inbox
-	far = overlay.NewInbox(func() {
-		for _, e := range far.Take(nil) {
-			if m, ok := e.(overlay.Message); ok {
-				said <- m
-			}
-		}
-	})
-	above := overlay.NewEdge(remote, 0, childWith(threeRanks...), far, func(tree.Header, []byte) {}, nil)
-	parent := overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
-	t.Cleanup(func() { parent.Close(); above.Close() })
+	parent, said := agenttest.Parent(t)
 	n := joined(&testNode{parent: parent, subtree: &overlay.Subtree{}, inbox: overlay.NewInbox(func() {}), now: time.Now, job: &Job{launch: &overlay.Launch{}}, warden: w})
-	n.end, n.job.end = endOf(0, 1)
+	n.end, n.job.end = agenttest.EndOf(0, 1)
 	n.job.Ranged()
 	n.job.staging.files = files.New(func(string, error) {})
-	n.output = newTestOutput(t)
+	n.output = agenttest.NewOutput(t)
 	first := &world{ranks: []*rank{{}}, living: 1, launched: true, mpi: &fakeLibraries{}}
 	first.done.Merge = (*overlay.Done).Merge
 	first.done.Expect(1)

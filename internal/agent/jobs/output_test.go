@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/agent/agenttest"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link/memlink"
 	"github.com/golaunch/golaunch/internal/overlay"
@@ -22,11 +23,11 @@ func TestALostChildHasStartedOnce(t *testing.T) {
 			said <- e
 		}
 	})
-	above := overlay.NewEdge(remote, 0, childWith(job.Block{Host: 0, Count: 2}), far, func(tree.Header, []byte) {}, nil)
+	above := overlay.NewEdge(remote, 0, agenttest.ChildWith(job.Block{Host: 0, Count: 2}), far, func(tree.Header, []byte) {}, nil)
 	parent := overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
 	t.Cleanup(func() { parent.Close(); above.Close() })
 	a := joined(&testNode{parent: parent})
-	a.output = newTestOutput(t)
+	a.output = agenttest.NewOutput(t)
 	peers := []tree.Slot{0, 1}
 	w := &world{peers: peers}
 	w.started.Merge = (*overlay.Started).Merge

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/agent/agenttest"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/link/memlink"
@@ -64,7 +65,7 @@ func TestAnswersOfTheRootPartOnTheirWay(t *testing.T) {
 // What is called at the root is carried out there; elsewhere it is passed on as it is.
 func TestCallsGoToTheRoot(t *testing.T) {
 	a, w, said := nodeOf(t, lostWarden{})
-	w.spec.KVSName, w.spec.Blocks, w.spec.Size = "kvs", threeRanks, 3
+	w.spec.KVSName, w.spec.Blocks, w.spec.Size = "kvs", agenttest.ThreeRanks, 3
 	p := pmix.Proc{Namespace: "kvs", Rank: 1}
 	publish := pmix.Publish{Proc: p, Range: pmix.RangeSession, Entries: []pmix.Entry{{Publisher: p, Key: "service", Blob: []byte("x")}}}
 	c := overlay.PMIxCall{Host: 1, Number: 1, Frame: pmix.Append(nil, 1, publish)}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/agent/agenttest"
 	"github.com/golaunch/golaunch/internal/agent/serve"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
@@ -31,7 +32,7 @@ func TestSilenceAfterARefusedSpawnIsTold(t *testing.T) {
 		goesOn()
 		a.job.spawns.silent(of)
 	}
-	a.end, a.job.end = endOf(0, 1)
+	a.end, a.job.end = agenttest.EndOf(0, 1)
 	a.job.spawns.silent(of)
 	n, err := overlay.Decode[overlay.Note]((<-said).Body)
 	require.NoError(t, err)

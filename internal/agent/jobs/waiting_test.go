@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/agent/agenttest"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
@@ -19,7 +20,7 @@ func waitingWorld(t *testing.T) (*testNode, *world, <-chan overlay.Message, *[]p
 	w.ranks = []*rank{{world: w}}
 	w.byRank = map[job.Rank]*rank{0: w.ranks[0]}
 	w.launched, w.unborn = false, 1
-	a.end, a.job.end = endOf(1, 0)
+	a.end, a.job.end = agenttest.EndOf(1, 0)
 	w.started.Merge = (*overlay.Started).Merge
 	w.started.Expect(1)
 	w.mpi, a.job.starting = &fakeLibraries{waits: true}, w
