@@ -24,38 +24,40 @@ func dashed(flag *pflag.Flag, word, value string) error {
 	return nil
 }
 
-// lastOfCluster returns the flag at the end of a cluster of short ones, if its
-// value is still to come. A cluster that could as well be an unknown word is
+// splitCluster cuts a cluster of golaunch's letters into flags, and returns the one at its
+// end if its value is still to come. A cluster that could as well be an unknown word is
 // refused: -errors is not -e with the value rrors.
-func (p *pasted) lastOfCluster(cluster string) (*pflag.Flag, error) {
+func (p *pasted) splitCluster(cluster string) (made []string, last *pflag.Flag, err error) {
 	for i, r := range cluster {
 		var flag *pflag.Flag
 		if r < 0x80 {
 			flag = p.Flags.ShorthandLookup(string(r))
 		}
 		if flag == nil || flag.Name == "help" && len(cluster) > 1 {
-			return nil, Unknown(p.Flags, nil, "-"+cluster, cluster)
+			return nil, nil, Unknown(p.Flags, nil, "-"+cluster, cluster)
 		}
 		value := cluster[i+1:]
-		if flag.NoOptDefVal != "" {
+		if !flags.TakesValue(flag) {
 			if strings.HasPrefix(value, "=") && len(cluster) > 2 && i == 0 { // -l=host
-				return nil, nil
+				return []string{"-" + cluster}, nil, nil
 			}
+			made = append(made, "-"+string(r))
 			continue
 		}
+		made = append(made, "--"+flag.Name)
 		switch {
 		case value == "":
-			return flag, nil
+			return made, flag, nil
 		case unicode.IsLetter(rune(value[0])):
-			err := Unknown(p.Flags, nil, "-"+cluster, cluster)
+			err = Unknown(p.Flags, nil, "-"+cluster, cluster)
 			if strings.HasSuffix(err.Error(), "?") { // it asks what is meant
-				return nil, err
+				return nil, nil, err
 			}
-			return nil, fmt.Errorf("%w; the value of -%c goes apart: -%[2]c %s", err, r, value)
+			return nil, nil, fmt.Errorf("%w; the value of -%c goes apart: -%[2]c %s", err, r, value)
 		}
-		return nil, nil
+		return append(made, strings.TrimPrefix(value, "=")), nil, nil
 	}
-	return nil, nil
+	return made, nil, nil
 }
 
 // Unknown is the error for a flag, written as word in a line of these tools, that does not

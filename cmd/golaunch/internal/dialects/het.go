@@ -47,7 +47,7 @@ func (p *pasted) hetParts(made []string, app, apps int) [][]string {
 	p.het = nil
 	srun := len(p.Tools) > 0 && p.Tools[0] == &Srun && len(p.Asked) > 0
 	size := p.HetSize()
-	if groups == nil && srun && size > 1 && p.valueOf(made, "hosts") == "" && p.valueOf(made, "hostfile") == "" {
+	if groups == nil && srun && size > 1 && valueOf(made, "hosts") == "" && valueOf(made, "hostfile") == "" {
 		if app >= size {
 			p.answers = append(p.answers, fmt.Sprintf("app %d: the job has %d components, 0 to %d: name one with --het-group", app, size, size-1))
 			return [][]string{made}
@@ -68,14 +68,14 @@ func (p *pasted) hetParts(made []string, app, apps int) [][]string {
 		if i > 0 {
 			own = p.ofApp(made)
 		}
-		n, _ := strconv.Atoi(p.valueOf(made, "np")) // no number: refused with the flags
+		n, _ := strconv.Atoi(valueOf(made, "np")) // no number: refused with the flags
 		if n == 0 {
 			if n, _ = strconv.Atoi(p.Variable(fmt.Sprint("SLURM_NTASKS_HET_GROUP_", g))); n == 0 {
 				n = len(all[g])
 			}
 			own = append(own, "--np", strconv.Itoa(n))
 		}
-		nodes, _ := strconv.Atoi(p.valueOf(made, "nodes"))
+		nodes, _ := strconv.Atoi(valueOf(made, "nodes"))
 		parts[i] = append(withoutFlag(own, "--nodes"), "--hosts", hetHosts(all[g], n, nodes))
 	}
 	return parts
@@ -90,7 +90,7 @@ func (p *pasted) ofApp(words []string) (own []string) {
 			continue
 		}
 		n := 1
-		if flag.NoOptDefVal == "" && !w.attached {
+		if flags.TakesValue(flag) {
 			n = min(2, len(words)-i)
 		}
 		if flags.Has(flag, flags.AppKey) {

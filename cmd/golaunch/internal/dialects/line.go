@@ -250,19 +250,10 @@ func isAssignment(word string) bool {
 
 // valueOf is the value of one of golaunch's flags in words that were read, "" where they
 // do not have it.
-func (p *pasted) valueOf(words []string, name string) string {
-	flag := p.Flags.Lookup(name)
-	for i, word := range words {
-		if value, ok := strings.CutPrefix(word, "--"+name+"="); ok {
-			return value
-		}
-		value, short := strings.CutPrefix(word, "-"+flag.Shorthand)
-		switch short = short && flag.Shorthand != ""; {
-		case (word == "--"+name || short && value == "") && i+1 < len(words):
-			return words[i+1]
-		case short && word[1] != '-':
-			return value
-		}
+func valueOf(words []string, name string) string {
+	i := slices.Index(words, "--"+name)
+	if i < 0 || i+1 == len(words) {
+		return ""
 	}
-	return ""
+	return words[i+1]
 }

@@ -20,7 +20,6 @@ type given struct {
 // before. Of two values the last counts where the tool of the line has it so; elsewhere
 // they are refused: of two spellings of a flag none is to be lost in silence.
 func (p *pasted) once(made, add []string, words string, said map[string]given) ([]string, error) {
-	add = p.apart(add)
 	for i := 0; i < len(add); i++ {
 		flag := p.flagOf(add[i])
 		same := func(word string) bool { return p.flagOf(word) == flag }
@@ -61,16 +60,4 @@ func (p *pasted) flagOf(word string) *pflag.Flag {
 		return p.Flags.ShorthandLookup(word[1:])
 	}
 	return nil
-}
-
-// apart makes two words of one that is a letter with its value, as -n8.
-func (p *pasted) apart(words []string) []string {
-	if len(words) != 1 || len(words[0]) < 3 {
-		return words
-	}
-	letter, value := words[0][:2], words[0][2:]
-	if flag := p.flagOf(letter); flag == nil || flag.NoOptDefVal != "" {
-		return words
-	}
-	return []string{letter, strings.TrimPrefix(value, "=")}
 }

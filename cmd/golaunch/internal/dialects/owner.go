@@ -93,7 +93,7 @@ func (p *pasted) ownCluster(w word) (last *pflag.Flag, ours bool) {
 	if w.long || len(w.name) < 2 {
 		return nil, false
 	}
-	last, err := p.lastOfCluster(strings.TrimPrefix(w.arg, "-"))
+	_, last, err := p.splitCluster(strings.TrimPrefix(w.arg, "-"))
 	return last, err == nil
 }
 

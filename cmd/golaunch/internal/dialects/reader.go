@@ -67,7 +67,7 @@ func (p *pasted) read(args []string) (made, rest []string, err error) {
 }
 
 // readOne rewrites one flag and returns how many of the arguments after it are its
-// values.
+// values. A flag that takes a value becomes two words, --name and the value.
 func (p *pasted) readOne(w word, next []string) (made []string, used int, err error) {
 	if r := p.find(w, next); r != nil {
 		return p.apply(r, w, next)
@@ -80,24 +80,24 @@ func (p *pasted) readOne(w word, next []string) (made []string, used int, err er
 			}
 		}
 	}
-	arg, attached := w.arg, w.attached
+	last := own // whose value follows
 	switch {
-	case w.letter && w.attached:
-		return []string{"--" + own.Name, w.value}, 0, nil
-	case w.long:
-	case own != nil && !written:
-		arg = "-" + arg
-	default:
-		if own, err = p.lastOfCluster(strings.TrimPrefix(w.arg, "-")); err != nil {
-			return nil, 0, err
+	case own != nil && flags.TakesValue(own):
+		made = []string{"--" + own.Name}
+		if w.attached {
+			return append(made, w.value), 0, nil
 		}
-		attached = own == nil
+	case w.long:
+		return []string{w.arg}, 0, nil
+	case own != nil && !written:
+		return []string{"-" + w.arg}, 0, nil
+	default:
+		made, last, err = p.splitCluster(strings.TrimPrefix(w.arg, "-"))
 	}
-	made = []string{arg}
-	if own != nil && !attached && own.NoOptDefVal == "" && len(next) > 0 {
-		return append(made, next[0]), 1, dashed(own, flags.Name(own), next[0])
+	if err != nil || last == nil || len(next) == 0 {
+		return made, 0, err
 	}
-	return made, 0, nil
+	return append(made, next[0]), 1, dashed(last, flags.Name(last), next[0])
 }
 
 // isForeign tells whether a letter of a cluster is read by a tool's row.

@@ -195,14 +195,14 @@ func (p *pasted) devices(what string) (n int, answer string) {
 
 // checkTorchrun answers what of torchrun's line only the whole of it shows to be wrong.
 func (p *pasted) checkTorchrun(flags []string) {
-	if p.redirects && p.valueOf(flags, "log-dir") == "" {
+	if p.redirects && valueOf(flags, "log-dir") == "" {
 		p.answers = append(p.answers, "--redirects: "+answerLog)
 	}
-	nodes := p.valueOf(flags, "nodes")
-	if p.standalone && (nodes != "" && nodes != "1" || p.valueOf(flags, "hosts") != "" || p.valueOf(flags, "hostfile") != "") {
+	nodes := valueOf(flags, "nodes")
+	if p.standalone && (nodes != "" && nodes != "1" || valueOf(flags, "hosts") != "" || valueOf(flags, "hostfile") != "") {
 		p.answers = append(p.answers, "--standalone: it is one node, this machine: leave it out, or the other nodes")
 	}
-	elsewhere := nodes != "" && nodes != "1" || p.valueOf(flags, "hosts") != "" || p.valueOf(flags, "hostfile") != ""
+	elsewhere := nodes != "" && nodes != "1" || valueOf(flags, "hosts") != "" || valueOf(flags, "hostfile") != ""
 	if what, n, _ := strings.Cut(p.counted, " "); what != "" && elsewhere {
 		p.answers = append(p.answers, fmt.Sprintf("--nproc-per-node: the number of other hosts' %ss is not known before they are reached; give it, as in --nproc-per-node %s", strings.ToUpper(what), n))
 	}
