@@ -213,14 +213,11 @@ func (p *pasted) fromFile(parts [][]string) ([][]string, error) {
 // beforeProgram takes what mpirun_rsh has between the flags and the program: hosts, one
 // for each rank, where the line is its, and variables, which no program is called as.
 func (p *pasted) beforeProgram(made, rest []string) (newFlags, program []string) {
-	if len(p.Asked) == 1 && p.Asked[0] == &MPIRunRSH && !slices.Contains(made, "--hostfile") {
-		n := 0
-		if i := slices.Index(made, "--np"); i >= 0 && i+1 < len(made) {
-			n, _ = strconv.Atoi(made[i+1]) // no number: refused with the flags
-		}
+	if len(p.Asked) == 1 && p.Asked[0] == &MPIRunRSH && valueOf(made, "hostfile") == "" {
+		n, _ := strconv.Atoi(valueOf(made, "np")) // no number: refused with the flags
 		few := slices.IndexFunc(rest, p.HasProgram)
 		switch {
-		case few > 0 && n == 0 && !slices.Contains(made, "--hosts"):
+		case few > 0 && n == 0 && valueOf(made, "hosts") == "":
 			p.answers = append(p.answers, "mpirun_rsh: the number of ranks is missing: -np N")
 		case few < 0 && len(rest) > 0 && len(rest) <= n && !strings.Contains(strings.Join(rest, ""), "/"):
 			p.answers = append(p.answers, fmt.Sprintf("mpirun_rsh: the program is missing after %s", strings.Join(rest, " ")))
