@@ -23,16 +23,11 @@ func hetGroups(p *pasted, v []string) ([]string, string) {
 	}
 	p.het = nil
 	for item := range strings.SplitSeq(v[0], ",") {
-		low, high, isRange := strings.Cut(item, "-")
-		if !isRange {
-			high = low
-		}
-		first, err := strconv.Atoi(low)
-		last, err2 := strconv.Atoi(high)
-		if err != nil || err2 != nil || first < 0 || first > last || last >= size {
+		groups, ok := readSpan(item)
+		if !ok || groups.last >= size {
 			return nil, fmt.Sprintf("%q is none of the components 0 to %d of this job", item, size-1)
 		}
-		for g := first; g <= last; g++ {
+		for g := groups.first; g <= groups.last; g++ {
 			p.het = append(p.het, g)
 		}
 	}
@@ -45,9 +40,8 @@ func hetGroups(p *pasted, v []string) ([]string, string) {
 func (p *pasted) hetParts(made []string, app, apps int) [][]string {
 	groups := p.het
 	p.het = nil
-	srun := len(p.Tools) > 0 && p.Tools[0] == &Srun && len(p.Asked) > 0
 	size := p.HetSize()
-	if groups == nil && srun && size > 1 && valueOf(made, "hosts") == "" && valueOf(made, "hostfile") == "" {
+	if groups == nil && p.BeginsWith(&Srun) && size > 1 && valueOf(made, "hosts") == "" && valueOf(made, "hostfile") == "" {
 		if app >= size {
 			p.answers = append(p.answers, fmt.Sprintf("app %d: the job has %d components, 0 to %d: name one with --het-group", app, size, size-1))
 			return [][]string{made}

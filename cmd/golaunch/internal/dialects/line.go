@@ -68,9 +68,9 @@ type pasted struct {
 	elements   int    // of processing, of each rank, as Open MPI's line says; 0 where it does not
 	stage      bool   // the programs are brought to the hosts
 	python     pythonWish
-	redirects  bool   // torchrun's output goes to files
-	standalone bool   // torchrun's ranks run on this machine alone
-	counted    string // what its --nproc-per-node counts on this machine, and the number
+	redirects  bool // torchrun's output goes to files
+	standalone bool // torchrun's ranks run on this machine alone
+	counted    deviceCount
 }
 
 // note keeps what -v tells of the flag that is read.
@@ -150,7 +150,7 @@ func (p *pasted) parts(raw [][]string) ([][]string, error) {
 		if program := slices.DeleteFunc(slices.Clone(rest), func(w string) bool { return w == "--" }); len(program) > 0 {
 			programs = append(programs, program[0])
 		}
-		if slices.Contains(p.Tools, &Torchrun) {
+		if p.IsOf(&Torchrun) {
 			rest = p.withPython(rest)
 			p.checkTorchrun(made)
 		}

@@ -26,7 +26,7 @@ type program struct {
 	argv   []string
 }
 
-// span are ranks from first to last.
+// span are numbers, of ranks mostly, from first to last.
 type span struct{ first, last int }
 
 // readPrograms reads a file of programs.
@@ -63,18 +63,24 @@ func readPrograms(r io.Reader, name string) ([]program, error) {
 func readSpans(text string) ([]span, error) {
 	var spans []span
 	for part := range strings.SplitSeq(text, ",") {
-		low, high, isRange := strings.Cut(part, "-")
-		if !isRange {
-			high = low
-		}
-		first, err := strconv.ParseUint(low, 10, 24)
-		last, err2 := strconv.ParseUint(high, 10, 24)
-		if err != nil || err2 != nil || first > last {
+		s, ok := readSpan(part)
+		if !ok {
 			return nil, fmt.Errorf("%q is not a list of ranks such as 0-3,8, or *", text)
 		}
-		spans = append(spans, span{int(first), int(last)})
+		spans = append(spans, s)
 	}
 	return spans, nil
+}
+
+// readSpan reads numbers such as 0-3, or a single one.
+func readSpan(text string) (s span, ok bool) {
+	low, high, isRange := strings.Cut(text, "-")
+	if !isRange {
+		high = low
+	}
+	first, err := strconv.ParseUint(low, 10, 24)
+	last, err2 := strconv.ParseUint(high, 10, 24)
+	return span{int(first), int(last)}, err == nil && err2 == nil && first <= last
 }
 
 // piece are consecutive ranks with a program.

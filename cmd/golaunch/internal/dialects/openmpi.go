@@ -1,6 +1,7 @@
 package dialects
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/golaunch/golaunch/internal/environ"
@@ -176,21 +177,11 @@ var directives = []string{
 
 // isDirective tells whether a value is PRRTE's.
 func isDirective(w word, next []string) bool {
-	value := w.value
-	if !w.attached {
-		if len(next) == 0 {
-			return false
-		}
-		value = next[0]
-	}
-	first, _, _ := strings.Cut(value, ",")
-	first, _, _ = strings.Cut(first, "=")
-	for _, d := range directives {
-		if strings.EqualFold(first, d) {
-			return true
-		}
-	}
-	return false
+	return valueIs(func(value string) bool {
+		first, _, _ := strings.Cut(value, ",")
+		first, _, _ = strings.Cut(first, "=")
+		return slices.ContainsFunc(directives, func(d string) bool { return strings.EqualFold(first, d) })
+	}, w, next)
 }
 
 // noDirective tells whether a value is a file's name.

@@ -52,7 +52,7 @@ var Srun = Tool{
 		turns("export", 1, "`--env-none` unless ALL is in it, and `--genv` for each variable", exportList).where(fitsExport),
 		pass("E preserve-env", 0, "Slurm's variables of the allocation stay as they are"),
 		passFor("propagate", optional, "resource limits always go along", answerLimits, func(v []string) bool { return len(v) == 0 || v[0] == "ALL" }),
-		turns("mpi", 1, "`--mpi`; what golaunch has no word for is `--mpi auto`, pmix with a version `--mpi pmix`", mpiOf).onlyHere(isSrunMPI),
+		turns("mpi", 1, "`--mpi`; what golaunch has no word for is `--mpi auto`, pmix with a version `--mpi pmix`", mpiOf).onlyHere(hasSrunMPI),
 		pass("resv-ports", optional, "golaunch needs no ports of the nodes"),
 		answer("prolog", 1, answerScript),
 		answer("epilog", 1, answerScript),

@@ -287,9 +287,7 @@ func exportList(p *pasted, v []string) (flags []string, answer string) {
 	all := slices.Contains(list, "ALL")
 	if !all {
 		flags = append(flags, "--env-none")
-	}
-	if !all { // srun adds its own
-		for _, kv := range p.Environ {
+		for _, kv := range p.Environ { // srun adds its own
 			if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "SLURM_") && !environ.Outer(name) {
 				flags = append(flags, "--genv", name)
 			}
@@ -307,20 +305,19 @@ func exportList(p *pasted, v []string) (flags []string, answer string) {
 // srunMPIs begin srun's own values of --mpi.
 var srunMPIs = []string{"pmi1", "pmi2", "pmix_v", "cray_", "lam", "mvapich", "mpich1_", "mpichgm", "mpichmx"}
 
-// isSrunMPI tells whether the value of --mpi is srun's alone.
-func isSrunMPI(w word, next []string) bool {
-	value := w.value
-	if !w.attached {
-		value = next[0]
-	}
+// isSrunMPI tells whether a value of --mpi is srun's alone.
+func isSrunMPI(value string) bool {
 	return slices.ContainsFunc(srunMPIs, func(s string) bool { return strings.HasPrefix(value, s) })
 }
+
+// hasSrunMPI tells whether the value of a word is one of srun's.
+func hasSrunMPI(w word, next []string) bool { return valueIs(isSrunMPI, w, next) }
 
 // mpiOf is srun's word for what MPI libraries speak, or golaunch's.
 func mpiOf(_ *pasted, v []string) ([]string, string) {
 	value := v[0]
-	switch w := newWord("--mpi=" + value); {
-	case !isSrunMPI(w, nil): // golaunch's
+	switch {
+	case !isSrunMPI(value): // golaunch's
 	case strings.HasPrefix(value, "pmix"):
 		value = "pmix"
 	default:

@@ -167,6 +167,13 @@ func perNode(p *pasted, v []string) ([]string, string) {
 	return flags, ""
 }
 
+// deviceCount is what torchrun's --nproc-per-node counts on this machine, gpu or cpu, and how
+// many there are; what is "" where it is a number.
+type deviceCount struct {
+	what string
+	n    int
+}
+
 // devices is how many GPUs or CPUs this machine has, as one of torchrun's words for a
 // number of ranks asks for them. Those of other hosts are not known.
 func (p *pasted) devices(what string) (n int, answer string) {
@@ -188,7 +195,7 @@ func (p *pasted) devices(what string) (n int, answer string) {
 	if n == 0 {
 		return 0, "this machine has none; give the number of ranks, as in --nproc-per-node 8"
 	}
-	p.counted = fmt.Sprintf("%s %d", what, n)
+	p.counted = deviceCount{what, n}
 	p.note("%d ranks on each host, as this machine has so many %ss", n, strings.ToUpper(what))
 	return n, ""
 }
@@ -199,12 +206,12 @@ func (p *pasted) checkTorchrun(flags []string) {
 		p.answers = append(p.answers, "--redirects: "+answerLog)
 	}
 	nodes := valueOf(flags, "nodes")
-	if p.standalone && (nodes != "" && nodes != "1" || valueOf(flags, "hosts") != "" || valueOf(flags, "hostfile") != "") {
+	elsewhere := nodes != "" && nodes != "1" || valueOf(flags, "hosts") != "" || valueOf(flags, "hostfile") != ""
+	if p.standalone && elsewhere {
 		p.answers = append(p.answers, "--standalone: it is one node, this machine: leave it out, or the other nodes")
 	}
-	elsewhere := nodes != "" && nodes != "1" || valueOf(flags, "hosts") != "" || valueOf(flags, "hostfile") != ""
-	if what, n, _ := strings.Cut(p.counted, " "); what != "" && elsewhere {
-		p.answers = append(p.answers, fmt.Sprintf("--nproc-per-node: the number of other hosts' %ss is not known before they are reached; give it, as in --nproc-per-node %s", strings.ToUpper(what), n))
+	if p.counted.what != "" && elsewhere {
+		p.answers = append(p.answers, fmt.Sprintf("--nproc-per-node: the number of other hosts' %ss is not known before they are reached; give it, as in --nproc-per-node %d", strings.ToUpper(p.counted.what), p.counted.n))
 	}
 }
 
