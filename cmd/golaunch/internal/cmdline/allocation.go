@@ -74,15 +74,21 @@ func (h *Held) shared(m machine.Machine) *launcher.Allocation {
 // untoldSlots has the ranks of a job of Slurm be as many as it has tasks, where it does not
 // tell of the slots of its hosts, as with sbatch -m arbitrary.
 func (h *Held) untoldSlots(r room, m machine.Machine, tell Teller) room {
-	step := m.Variable("SLURM_STEP_ID")
 	n, _ := strconv.Atoi(m.Variable("SLURM_NTASKS"))
 	if slotted(r.hosts) || h.listed() || len(r.hosts) == 0 || len(r.apps) > 1 || r.apps[0].N > 0 || r.ppn > 0 || n < 1 ||
-		!m.InSlurm() || step != "" && step != hostlist.InteractiveStep || h.line.BeginsWith(&dialects.Srun) {
+		!m.InSlurm() || inStep(m) || h.line.BeginsWith(&dialects.Srun) {
 		return r
 	}
 	r.apps[0].N = n
 	tell(0, "SLURM_TASKS_PER_NODE does not say how many ranks each host holds: the %d of SLURM_NTASKS are spread evenly", n)
 	return r
+}
+
+// inStep tells whether golaunch runs in a step of srun's. The step that is salloc's shell is
+// none: its variables are the job's.
+func inStep(m machine.Machine) bool {
+	id := m.Variable("SLURM_STEP_ID")
+	return id != "" && id != hostlist.InteractiveStep
 }
 
 // onNodes takes --nodes of an allocation's hosts, or of those named, the first, as srun

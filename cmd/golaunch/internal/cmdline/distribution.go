@@ -10,7 +10,6 @@ import (
 	"github.com/golaunch/golaunch/cmd/golaunch/internal/dialects"
 	"github.com/golaunch/golaunch/cmd/golaunch/internal/files"
 	"github.com/golaunch/golaunch/cmd/golaunch/internal/machine"
-	"github.com/golaunch/golaunch/internal/hostlist"
 	"github.com/golaunch/golaunch/network/placement"
 )
 
@@ -32,9 +31,8 @@ func (h *Held) slurmDistribution(m machine.Machine, tell Teller) (distribution, 
 	if h.line.Pack {
 		d.pack = "-m"
 	}
-	file, step := m.Variable("SLURM_HOSTFILE"), m.Variable("SLURM_STEP_ID")
-	inStep := step != "" && step != hostlist.InteractiveStep
-	if !m.InSlurm() || inStep || h.here() || h.rankBy != "" || h.metisFile != "" || h.networked() {
+	file := m.Variable("SLURM_HOSTFILE")
+	if !m.InSlurm() || inStep(m) || h.here() || h.rankBy != "" || h.metisFile != "" || h.networked() {
 		return d, nil
 	}
 	said := h.mapBy != ""
