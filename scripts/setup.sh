@@ -27,6 +27,8 @@ mpicc.mpich libmpich-dev MPI programs
 mpirun.openmpi openmpi-bin programs of another MPI
 mpicc.openmpi libopenmpi-dev programs of another MPI
 gcc gcc C programs, and the race detector
+pkg-config pkg-config programs of the installed library
+groff groff the markup of the manual pages
 rpmbuild rpm the package that make rpm makes
 lintian lintian the package that make deb makes
 python3 python3 programs that are scripts
