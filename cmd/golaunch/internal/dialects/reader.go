@@ -80,7 +80,7 @@ func (p *pasted) readOne(w word, next []string) (made []string, used int, err er
 			}
 		}
 	}
-	last := own // whose value follows
+	last := own // flag that the next word is the value of
 	switch {
 	case own != nil && flags.TakesValue(own):
 		made = []string{"--" + own.Name}

@@ -167,8 +167,8 @@ func perNode(p *pasted, v []string) ([]string, string) {
 	return flags, ""
 }
 
-// deviceCount is what torchrun's --nproc-per-node counts on this machine, gpu or cpu, and how
-// many there are; what is "" where it is a number.
+// deviceCount holds the devices that torchrun's --nproc-per-node counts on this machine, gpu or
+// cpu, and their number; what is "" for a plain number.
 type deviceCount struct {
 	what string
 	n    int
