@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/golaunch/golaunch/tree/member"
 )
@@ -154,14 +155,14 @@ func (r *Request) giveUp(cause error) error {
 // which it has seen; it is an error if all are, or more than 65535 are not. Of several that are complete it is the
 // first. Where ctx is done first, the index is -1, and all are given up as by Wait.
 func WaitAny(ctx context.Context, requests ...*Request) (int, error) {
+	if first := firstDone(requests); first >= 0 {
+		return first, requests[first].outcome()
+	}
 	cases := []reflect.SelectCase{{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(ctx.Done())}}
 	var of []int
 	for i, r := range requests {
 		if r == nil || r.done == nil {
 			continue
-		}
-		if done, err := r.Test(); done {
-			return i, err
 		}
 		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(r.done)})
 		of = append(of, i)
@@ -175,8 +176,8 @@ func WaitAny(ctx context.Context, requests ...*Request) (int, error) {
 	}
 	chosen, _, _ := reflect.Select(cases)
 	if chosen > 0 {
-		i := of[chosen-1]
-		return i, requests[i].outcome()
+		first := firstDone(requests[:of[chosen-1]+1])
+		return first, requests[first].outcome()
 	}
 	var err error
 	for _, i := range of {
@@ -185,6 +186,27 @@ func WaitAny(ctx context.Context, requests ...*Request) (int, error) {
 		}
 	}
 	return -1, err
+}
+
+// firstDone returns the index of the first request that is complete, or -1. It looks again
+// at those before one that is: they may have completed before it, after the first look.
+func firstDone(requests []*Request) int {
+	isDone := func(r *Request) bool {
+		if r == nil || r.done == nil {
+			return false
+		}
+		done, _ := r.Test()
+		return done
+	}
+	first := slices.IndexFunc(requests, isDone)
+	for first > 0 {
+		again := slices.IndexFunc(requests[:first], isDone)
+		if again < 0 {
+			break
+		}
+		first = again
+	}
+	return first
 }
 
 // Message waits as Wait does, and describes the message of a Recv or a Probe; of a Recv
