@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/launcher/trees"
 )
@@ -19,7 +20,7 @@ type cold struct {
 
 // newCold opens what both need.
 func newCold(ctx context.Context, o Options, plan *Plan, report *reporter, stdio IO, caught chan os.Signal) (*cold, error) {
-	r := &run{options: o, plan: plan, report: report, account: account{stdout: stdio.Stdout, profiles: newProfiles()}, signals: signals{caught: caught}}
+	r := &run{number: job.Cold, options: o, plan: plan, report: report, account: account{stdout: stdio.Stdout, profiles: newProfiles()}, signals: signals{caught: caught}}
 	r.join()
 	t := trees.New(r, report)
 	r.tree = t

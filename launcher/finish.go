@@ -26,7 +26,7 @@ func (r *run) kill(grace time.Duration) {
 	r.input.pump.close()
 	r.input.terminal.end()
 	r.staging.stop()
-	r.tree.Kill(grace)
+	r.tree.Kill(r.number, grace)
 }
 
 // endIf leaves the loop when there is nothing more to wait for.

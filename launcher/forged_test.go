@@ -17,7 +17,11 @@ import (
 // hear has the launcher hear one message of its root.
 func hear(t *testing.T, r *testRun, agent link.Link, s link.Stream, kind tree.Kind, body any) {
 	t.Helper()
-	frame := tree.AppendHeader(nil, tree.Header{Kind: kind, To: tree.Launcher, From: 0})
+	h := tree.Header{Kind: kind, To: tree.Launcher, From: 0}
+	if !overlay.OfTree(kind) {
+		h.Job = job.Cold
+	}
+	frame := tree.AppendHeader(nil, h)
 	require.NoError(t, agent.Send(s, append(frame, overlay.Encode(body)...)))
 	<-r.agents.Woken()
 	for _, e := range r.agents.Take(nil) {
@@ -127,7 +131,7 @@ func TestTheRootIsNotBlamedForOthers(t *testing.T) {
 		r.plan, r.report, r.account.profiles = p.withUnused(), &reporter{w: &said}, newProfiles()
 		r.up()
 		for range 3 {
-			r.handle(overlay.Message{Header: tree.Header{Kind: overlay.KindProfile, World: 7, From: from}, Value: profile.Part{}})
+			r.handle(overlay.Message{Header: tree.Header{Kind: overlay.KindProfile, Job: job.Cold, World: 7, From: from}, Value: profile.Part{}})
 		}
 		r.notes.tell()
 		require.Equal(t, blamed, r.verdict.cause() != nil)

@@ -44,7 +44,7 @@ type jobTree interface {
 	PostAfter(d time.Duration, e overlay.Event) *time.Timer
 
 	// Its end.
-	Kill(grace time.Duration)
+	Kill(n job.Number, grace time.Duration)
 	LimitEnd()
 	MoreTime(d time.Duration)
 	CutOff(owed overlay.Owed)
@@ -66,15 +66,15 @@ func (r *run) rooted() bool {
 
 // broadcast sends all agents a message.
 func (r *run) broadcast(s link.Stream, kind tree.Kind, body []byte) {
-	r.tree.Send(s, tree.Header{Kind: kind, To: tree.Everyone}, body)
+	r.tree.Send(s, tree.Header{Kind: kind, Job: r.number, To: tree.Everyone}, body)
 }
 
 // tell sends the root a message.
 func (r *run) tell(s link.Stream, kind tree.Kind, body []byte) {
-	r.tree.Send(s, tree.Header{Kind: kind, To: tree.Neighbor}, body)
+	r.tree.Send(s, tree.Header{Kind: kind, Job: r.number, To: tree.Neighbor}, body)
 }
 
 // tellOf sends the root a message about a world.
 func (r *run) tellOf(world int, s link.Stream, kind tree.Kind, body []byte) {
-	r.tree.Send(s, tree.Header{Kind: kind, World: uint16(world), To: tree.Neighbor}, body)
+	r.tree.Send(s, tree.Header{Kind: kind, Job: r.number, World: uint16(world), To: tree.Neighbor}, body)
 }

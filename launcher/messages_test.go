@@ -61,8 +61,8 @@ func TestTheLastLineOfALostRank(t *testing.T) {
 	r.output.printer, err = newPrinter(*o, p, "job", IO{Stdout: &stdout, Stderr: &strings.Builder{}}, &reporter{w: io.Discard})
 	require.NoError(t, err)
 	require.NoError(t, r.output.printer.prepare(0, p))
-	r.output.take(tree.Header{Kind: overlay.KindOutput}, overlay.AppendChunk(nil, job.RankID{Rank: 1}, stdio.Stdout, []byte("so far")))
+	r.output.take(tree.Header{Kind: overlay.KindOutput, Job: job.Cold}, overlay.AppendChunk(nil, job.RankID{Rank: 1}, stdio.Stdout, []byte("so far")))
 	require.Empty(t, stdout.String())
-	r.output.take(tree.Header{Kind: overlay.KindDrained}, nil)
+	r.output.take(tree.Header{Kind: overlay.KindDrained, Job: job.Cold}, nil)
 	require.Equal(t, "so far", strings.TrimSuffix(stdout.String(), "\n"))
 }

@@ -164,6 +164,7 @@ func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio 
 // run is one job while it runs: everything that a user sees of it. It belongs to the
 // goroutine that hands it events.
 type run struct {
+	number  job.Number
 	options Options
 	plan    *Plan // without dead hosts from the launch on
 	tree    jobTree

@@ -77,12 +77,12 @@ func programPlace(app job.App, here string) string {
 	return there
 }
 
-// send sends the files to the agents on edges and then posts that they are on their way.
-func (s *staging) send(edges []*overlay.Edge, post func(overlay.Event)) {
+// send sends the files of a job to the agents on edges and then posts that they are on their way.
+func (s *staging) send(n job.Number, edges []*overlay.Edge, post func(overlay.Event)) {
 	to := func(kind tree.Kind) func([]byte) error {
 		return func(b []byte) error {
 			for _, e := range edges {
-				if s.stopped.Load() || e.SendWait(link.Data, tree.Header{Kind: kind, To: tree.Everyone, From: tree.Launcher}, b) != nil {
+				if s.stopped.Load() || e.SendWait(link.Data, tree.Header{Kind: kind, Job: n, To: tree.Everyone, From: tree.Launcher}, b) != nil {
 					return stage.ErrStopped // a link that is lost is reported where it is read
 				}
 			}
@@ -102,7 +102,7 @@ func (r *run) sendFiles() {
 	if len(r.staging.files.List()) > 0 {
 		r.staging.sending = true
 		edges := r.tree.Edges()
-		r.tree.Go(func() { r.staging.send(edges, r.tree.Post) }) // ends with the links
+		r.tree.Go(func() { r.staging.send(r.number, edges, r.tree.Post) }) // ends with the links
 	}
 }
 

@@ -193,7 +193,7 @@ func (in *input) send(e stdinRead) {
 		to = in.job.plan.Blocks.hostOf(rank)
 	}
 	send := func(data []byte) {
-		in.job.tree.Send(link.Stdio, tree.Header{Kind: overlay.KindInput, To: to}, data)
+		in.job.tree.Send(link.Stdio, tree.Header{Kind: overlay.KindInput, Job: in.job.number, To: to}, data)
 	}
 	if len(e.data) > 0 && !in.pump.window.Ended() {
 		if err := in.pump.window.Sent(len(e.data)); err != nil {

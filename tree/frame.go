@@ -10,7 +10,7 @@ import (
 )
 
 // HeaderSize is the length of a frame's header, in bytes.
-const HeaderSize = 12
+const HeaderSize = 16
 
 // MaxMessage bounds a message put together from fragments, in bytes; a peer
 // that sends more is cut off before the memory is taken.
@@ -30,12 +30,13 @@ const flagMore = 1 // more fragments of the same message follow on this stream
 
 // Header begins every frame, in big-endian order:
 //
-//	0      1      2         4                 8                12
-//	| kind | flags| world(2)| destination (4) | source (4)     | payload ...
+//	0      1      2         4        8                 12           16
+//	| kind | flags| world(2)| job (4)| destination (4) | source (4) | payload ...
 type Header struct {
 	Kind  Kind
 	More  bool          // another fragment of this message follows
-	World uint16        // the job's world that the message is about; 0 for the first, and for none
+	World uint16        // the job's world that the message is about; 0 for its own, and for none
+	Job   job.Number    // the job that the message is about; job.TreeItself for the tree's own
 	To    job.HostIndex // a host, Launcher, Everyone or Neighbor
 	From  job.HostIndex // the host that made the message; Launcher for the launcher
 }
@@ -48,6 +49,7 @@ func AppendHeader(b []byte, h Header) []byte {
 	}
 	b = append(b, byte(h.Kind), flags)
 	b = binary.BigEndian.AppendUint16(b, h.World)
+	b = binary.BigEndian.AppendUint32(b, uint32(h.Job))
 	b = binary.BigEndian.AppendUint32(b, uint32(int32(h.To)))
 	return binary.BigEndian.AppendUint32(b, uint32(int32(h.From)))
 }
@@ -65,8 +67,9 @@ func ParseHeader(frame []byte) (Header, []byte, error) {
 		Kind:  Kind(frame[0]),
 		More:  frame[1]&flagMore != 0,
 		World: binary.BigEndian.Uint16(frame[2:]),
-		To:    job.HostIndex(int32(binary.BigEndian.Uint32(frame[4:]))),
-		From:  job.HostIndex(int32(binary.BigEndian.Uint32(frame[8:]))),
+		Job:   job.Number(binary.BigEndian.Uint32(frame[4:])),
+		To:    job.HostIndex(int32(binary.BigEndian.Uint32(frame[8:]))),
+		From:  job.HostIndex(int32(binary.BigEndian.Uint32(frame[12:]))),
 	}
 	if h.To < Neighbor || h.From < Launcher {
 		return Header{}, nil, errors.New("frame header has a destination or source that is none")

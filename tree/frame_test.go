@@ -14,7 +14,7 @@ func TestHeaderRoundTrip(t *testing.T) {
 		{Kind: 1, To: Launcher, From: 0},
 		{Kind: 255, More: true, To: Everyone, From: Launcher},
 		{Kind: 7, To: 65535, From: 1 << 20},
-		{Kind: 9, World: 65535, To: Neighbor, From: 3},
+		{Kind: 9, World: 65535, Job: 1<<32 - 1, To: Neighbor, From: 3},
 	} {
 		got, payload, err := ParseHeader(append(AppendHeader(nil, h), "payload"...))
 		require.NoError(t, err)

@@ -172,7 +172,11 @@ func (n *node) up(s link.Stream, kind tree.Kind, message any) {
 }
 
 func (n *node) header(kind tree.Kind) tree.Header {
-	return tree.Header{Kind: kind, To: tree.Launcher, From: n.self.Index}
+	h := tree.Header{Kind: kind, To: tree.Launcher, From: n.self.Index}
+	if !overlay.OfTree(kind) {
+		h.Job = job.Cold
+	}
+	return h
 }
 
 // send sends a message. That the link is lost shows elsewhere.

@@ -57,7 +57,9 @@ func Relayed() []Forgery {
 // relayed is a forgery on the KVS stream, for a host.
 func relayed(name string, kind tree.Kind, to job.HostIndex, body func(*node) []byte) Forgery {
 	return Forgery{Name: name, at: running, commit: func(n *node) error {
-		n.send(link.KVS, tree.Header{Kind: kind, To: to, From: n.self.Index}, body(n))
+		h := n.header(kind)
+		h.To = to
+		n.send(link.KVS, h, body(n))
 		return nil
 	}}
 }

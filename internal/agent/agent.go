@@ -7,6 +7,7 @@ import (
 
 	"github.com/golaunch/golaunch/internal/agent/jobs"
 	"github.com/golaunch/golaunch/internal/agent/output"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
@@ -108,9 +109,9 @@ func (a *Agent) handle(e overlay.Event) {
 	case overlay.HostFailed:
 		a.subtree.HostFailed(e.Dead)
 	case overlay.HostAwaited:
-		a.noteOf(e.Host, 0, "%s", e.Text)
+		a.noteOf(job.TreeItself, e.Host, 0, "%s", e.Text)
 	case overlay.HostTried:
-		a.noteOf(e.Host, overlay.LevelTries, "%s", e.Text)
+		a.noteOf(job.TreeItself, e.Host, overlay.LevelTries, "%s", e.Text)
 	case overlay.PartDone:
 		a.readyIf(a.subtree.PartDone())
 	case callRefused:
@@ -134,9 +135,9 @@ func (a *Agent) handle(e overlay.Event) {
 	case inputArrived:
 		a.job.TakeInput(e.header, e.body)
 	case noiseHeard:
-		a.noteOf(e.host, 1, "printed at login: %s", e.line)
+		a.noteOf(job.TreeItself, e.host, 1, "printed at login: %s", e.line)
 	case keyAccepted:
-		a.noteOf(e.host, 1, "its host key was accepted without being known; it is not recorded")
+		a.noteOf(job.TreeItself, e.host, 1, "its host key was accepted without being known; it is not recorded")
 	case posted:
 		e()
 	case outputIdle:
@@ -152,9 +153,9 @@ func (a *Agent) handle(e overlay.Event) {
 	}
 }
 
-// up queues a message to the parent.
-func (a *Agent) up(s link.Stream, kind tree.Kind, body []byte) {
-	a.parent.Send(s, tree.Header{Kind: kind, To: tree.Launcher, From: a.self.Index}, body)
+// up queues a message to the parent about a job, or about the tree.
+func (a *Agent) up(s link.Stream, kind tree.Kind, n job.Number, body []byte) {
+	a.parent.Send(s, tree.Header{Kind: kind, Job: n, To: tree.Launcher, From: a.self.Index}, body)
 }
 
 // message handles one from the parent or a child. An error means that the
@@ -189,7 +190,7 @@ func (a *Agent) fromParent(m overlay.Message) error {
 	case overlay.KindGrow:
 		return overlay.Take(m, a.grow)
 	case overlay.KindLateLaunch:
-		a.subtree.BroadcastNew(link.KVS, overlay.KindLaunch, m.Body)
+		a.subtree.BroadcastNew(link.KVS, overlay.KindLaunch, m.Header.Job, m.Body)
 		return nil
 	case overlay.KindLaunch:
 		a.noMoreCalls()

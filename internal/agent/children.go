@@ -163,7 +163,7 @@ func (a *Agent) readyIf(complete bool) {
 func (a *Agent) tellReady(kind tree.Kind) {
 	ready := a.subtree.ReadyValue()
 	ready.Settle()
-	a.up(link.Service, kind, overlay.Encode(ready))
+	a.up(link.Service, kind, job.TreeItself, overlay.Encode(ready))
 }
 
 // childLost handles a link that broke, or ended (nil): before the launch its hosts are started
@@ -185,7 +185,7 @@ func (a *Agent) childLost(slot tree.Slot, cause error) {
 		return
 	}
 	if len(died) > 0 && !a.job.Launched() {
-		a.up(link.Service, overlay.KindDied, overlay.Encode(overlay.Died{Dead: died}))
+		a.up(link.Service, overlay.KindDied, job.TreeItself, overlay.Encode(overlay.Died{Dead: died}))
 	}
 	// After the failure: the launcher must not hear that all ranks have ended
 	// before it hears why.

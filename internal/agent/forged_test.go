@@ -45,7 +45,7 @@ func TestForgeriesAreNotPassedOn(t *testing.T) {
 	children := withChildren(t, a, []overlay.HostEntry{{Index: 1, Name: "n1"}}, []overlay.HostEntry{{Index: 2, Name: "n2"}})
 	launch(t, a, 3, 1, 2)
 	tell := func(child int, f job.Failure) {
-		frame := tree.AppendHeader(nil, tree.Header{Kind: overlay.KindFailure, To: tree.Launcher, From: job.HostIndex(child + 1)})
+		frame := tree.AppendHeader(nil, tree.Header{Kind: overlay.KindFailure, Job: job.Cold, To: tree.Launcher, From: job.HostIndex(child + 1)})
 		require.NoError(t, children[child].Send(link.Control, append(frame, overlay.Encode(f)...)))
 	}
 	heard := func() job.Failure {
@@ -77,7 +77,7 @@ func TestForgeriesAreNotPassedOn(t *testing.T) {
 	tell(1, others)
 	require.Equal(t, others, heard())
 	last := job.Failure{Class: job.CauseAbort, Rank: 2, Host: 2, Code: 3, Age: overlay.MaxAge}
-	_, err := a.job.FromChild(overlay.Message{From: 1, Header: tree.Header{Kind: overlay.KindFailure}, Value: others}) // the same, told again
+	_, err := a.job.FromChild(overlay.Message{From: 1, Header: tree.Header{Kind: overlay.KindFailure, Job: job.Cold}, Value: others}) // the same, told again
 	require.NoError(t, err)
 	tell(1, last)
 	for heard := false; !heard; {

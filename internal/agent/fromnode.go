@@ -83,16 +83,16 @@ func (t *transit) drop(m overlay.Message, err error) error {
 	if up {
 		t.n.note(overlay.NoteAlways, "dropped a message %q of %s, as relayed by %s: %v", overlay.Word(m.Header.Kind), by, via, err)
 	} else {
-		t.n.noteOf(from, overlay.NoteAlways, "its message %q, as relayed by %s, was dropped: %v", overlay.Word(m.Header.Kind), via, err)
+		t.n.noteOf(m.Header.Job, from, overlay.NoteAlways, "its message %q, as relayed by %s, was dropped: %v", overlay.Word(m.Header.Kind), via, err)
 	}
 	return nil
 }
 
-// route sends a message one step toward a host below, if the way is still
+// route sends a message about a job one step toward a host below, if the way is still
 // there.
-func (t *transit) route(h job.HostIndex, s link.Stream, kind tree.Kind, body []byte) {
+func (t *transit) route(h job.HostIndex, s link.Stream, kind tree.Kind, n job.Number, body []byte) {
 	if slot, ok := t.n.subtree.Route(h); ok && t.n.subtree.Live(slot) {
-		t.n.subtree.Send(slot, s, kind, body)
+		t.n.subtree.Send(slot, s, kind, n, body)
 	}
 }
 

@@ -38,13 +38,13 @@ func TestMessagesToALostHomeAreDropped(t *testing.T) {
 	a.subtree.Leave(slot)
 
 	for _, to := range []job.HostIndex{2, 0} {
-		a.transit.passOn(tree.Header{Kind: overlay.KindHome, To: to, From: 1}, []byte(get))
+		a.transit.passOn(tree.Header{Kind: overlay.KindHome, Job: job.Cold, To: to, From: 1}, []byte(get))
 	}
 	m := (<-arrived).(overlay.Message)
-	require.Equal(t, tree.Header{Kind: overlay.KindHome, To: 0, From: 1}, m.Header)
+	require.Equal(t, tree.Header{Kind: overlay.KindHome, Job: job.Cold, To: 0, From: 1}, m.Header)
 
 	pass := func(to job.HostIndex) error {
-		h := tree.Header{Kind: overlay.KindHome, To: to, From: 0}
+		h := tree.Header{Kind: overlay.KindHome, Job: job.Cold, To: to, From: 0}
 		return a.transit.fromNode(overlay.Message{From: tree.Up, Stream: link.KVS, Header: h})
 	}
 	require.NoError(t, pass(3))
@@ -59,10 +59,10 @@ func TestNobodyElseIsBlamed(t *testing.T) {
 	a.root = true
 	withChildren(t, a, []overlay.HostEntry{{Index: 1, Name: "n003"}, {Index: 2, Name: "n002"}})
 	modex := func(from job.HostIndex) error {
-		return a.transit.fromNode(overlay.Message{From: 0, Stream: link.KVS, Header: tree.Header{Kind: overlay.KindPMIxModex, To: 9, From: from}})
+		return a.transit.fromNode(overlay.Message{From: 0, Stream: link.KVS, Header: tree.Header{Kind: overlay.KindPMIxModex, Job: job.Cold, To: 9, From: from}})
 	}
 	call := func(from job.HostIndex) error {
-		m := overlay.Message{From: 0, Stream: link.Service, Header: tree.Header{Kind: overlay.KindPMIxCall, From: from}}
+		m := overlay.Message{From: 0, Stream: link.Service, Header: tree.Header{Kind: overlay.KindPMIxCall, Job: job.Cold, From: from}}
 		return a.transit.drop(m, errors.New("it calls for a rank that is elsewhere"))
 	}
 	for name, x := range map[string]struct {
@@ -93,7 +93,7 @@ func TestModexOfALostHost(t *testing.T) {
 	a.subtree.Cover(slot, []job.HostIndex{2})
 	a.subtree.Leave(slot)
 	body := overlay.Encode(overlay.PMIxModex{Number: 4, Namespace: "kvs", Rank: 2})
-	m := overlay.Message{From: tree.Up, Stream: link.KVS, Body: body, Header: tree.Header{Kind: overlay.KindPMIxModex, To: 2, From: 0}}
+	m := overlay.Message{From: tree.Up, Stream: link.KVS, Body: body, Header: tree.Header{Kind: overlay.KindPMIxModex, Job: job.Cold, To: 2, From: 0}}
 	require.NoError(t, a.transit.fromNode(m))
 	answer, err := overlay.As[overlay.PMIxModex](<-said)
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ func (rq *requests) hostAddress(ctx context.Context, h job.HostIndex) (string, e
 // askAddress sends a question up. Its answer comes as that to a signature does.
 func (rq *requests) askAddress(q overlay.AddrRequest, from signOrigin) {
 	q.ID = rq.awaits(from)
-	rq.n.up(link.Service, overlay.KindAddress, overlay.Encode(q))
+	rq.n.up(link.Service, overlay.KindAddress, job.TreeItself, overlay.Encode(q))
 }
 
 // childAddress passes a child's question on if both who asks and the host were given to

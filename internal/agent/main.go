@@ -200,7 +200,7 @@ func newAgentAt(l link.Link, addr string) (*Agent, error) {
 		requests:    requests{signs: map[uint64]signOrigin{}},
 	}
 	a.join()
-	a.job = jobs.New(ofJob{a}, job.Cold)
+	a.job = jobs.New(ofJob{a, job.Cold}, job.Cold)
 	a.inbox = overlay.NewInbox(poller.Wake)
 	a.machine.hostFiles = newHostFileReader()
 	a.above = overlay.OfParent()

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
@@ -52,7 +53,7 @@ func (l *life) told(s syscall.Signal) {
 		os.Exit(128 + int(s))
 	default:
 		l.demanded = true
-		l.n.up(link.Control, overlay.KindDemand, overlay.Encode(overlay.Demand{Host: l.n.self.Index}))
+		l.n.up(link.Control, overlay.KindDemand, job.TreeItself, overlay.Encode(overlay.Demand{Host: l.n.self.Index}))
 	}
 }
 
@@ -71,7 +72,7 @@ func (l *life) parentLost() {
 	}
 	l.orphaned = true
 	grace := l.n.common.Grace
-	l.n.subtree.Broadcast(link.Control, overlay.KindKill, overlay.Encode(overlay.Kill{Grace: grace}))
+	l.n.subtree.Broadcast(link.Control, overlay.KindKill, l.n.job.Number(), overlay.Encode(overlay.Kill{Grace: grace}))
 	time.AfterFunc(grace, func() { l.n.inbox.Put(graceOver{}) })
 	l.n.job.Kill(grace)
 }

@@ -14,8 +14,11 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// ofJob is the agent as its jobs know it.
-type ofJob struct{ a *Agent }
+// ofJob is the agent as one of its jobs knows it.
+type ofJob struct {
+	a      *Agent
+	number job.Number
+}
 
 var _ jobs.Node = ofJob{}
 
@@ -72,11 +75,11 @@ func (x ofJob) Parent() *overlay.Edge { return x.a.parent }
 func (x ofJob) Output() *output.Output { return x.a.output }
 
 // Up queues a message to the parent.
-func (x ofJob) Up(s link.Stream, kind tree.Kind, body []byte) { x.a.up(s, kind, body) }
+func (x ofJob) Up(s link.Stream, kind tree.Kind, body []byte) { x.a.up(s, kind, x.number, body) }
 
 // Route sends a message one step toward a host below.
 func (x ofJob) Route(h job.HostIndex, s link.Stream, kind tree.Kind, body []byte) {
-	x.a.transit.route(h, s, kind, body)
+	x.a.transit.route(h, s, kind, x.number, body)
 }
 
 // PassOn sends a message toward any host.
@@ -92,7 +95,9 @@ func (x ofJob) Broken(from tree.Slot, err error) { x.a.broken(from, err) }
 func (x ofJob) StartedBelow(slot tree.Slot, s overlay.Started) { x.a.progress.started(slot, s) }
 
 // Note tells the user something of this host.
-func (x ofJob) Note(level int, format string, args ...any) { x.a.note(level, format, args...) }
+func (x ofJob) Note(level int, format string, args ...any) {
+	x.a.noteOf(x.number, x.a.self.Index, level, format, args...)
+}
 
 // Warden is the node's.
 func (x ofJob) Warden() jobs.Warden { return x.a.life.warden }

@@ -45,7 +45,7 @@ func (pr *progress) tell() {
 	for _, part := range pr.below {
 		p.Merge(part)
 	}
-	pr.n.up(link.Control, overlay.KindProgress, overlay.Encode(p))
+	pr.n.up(link.Control, overlay.KindProgress, job.TreeItself, overlay.Encode(p))
 	pr.later()
 }
 

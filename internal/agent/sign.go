@@ -46,7 +46,7 @@ func (rq *requests) answered(ctx context.Context, what string, ask func(from sig
 
 // askSignature sends a request up, remembering where it came from.
 func (rq *requests) askSignature(r bootstrap.SignRequest, by job.HostIndex, from signOrigin) {
-	rq.n.up(link.Service, overlay.KindSign, overlay.Encode(overlay.SignRequest{ID: rq.awaits(from), Request: r, By: by}))
+	rq.n.up(link.Service, overlay.KindSign, job.TreeItself, overlay.Encode(overlay.SignRequest{ID: rq.awaits(from), Request: r, By: by}))
 }
 
 // awaits numbers a request to the launcher, whose answer goes back to where it came from.
@@ -90,6 +90,6 @@ func (rq *requests) answerSignature(to signOrigin, s overlay.SignAnswer) {
 		return
 	}
 	if s.ID = to.id; rq.n.subtree.Live(to.slot) {
-		rq.n.subtree.Send(to.slot, link.Service, overlay.KindSigned, overlay.Encode(s))
+		rq.n.subtree.Send(to.slot, link.Service, overlay.KindSigned, job.TreeItself, overlay.Encode(s))
 	}
 }

@@ -22,7 +22,7 @@ func (rq *requests) summon(ctx context.Context, h bootstrap.Host, addr string) e
 // askSummon sends a summon up. Its answer comes as that to a signature does.
 func (rq *requests) askSummon(s overlay.Summon, from signOrigin) {
 	s.ID = rq.awaits(from)
-	rq.n.up(link.Service, overlay.KindSummon, overlay.Encode(s))
+	rq.n.up(link.Service, overlay.KindSummon, job.TreeItself, overlay.Encode(s))
 }
 
 // childSummon passes a child's summon on if both who asks and who is to call were

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/tree"
@@ -100,7 +101,7 @@ func (l *life) owed(slot tree.Slot) overlay.Owed {
 // somebody below it is named already: it may have waited for that one.
 func (l *life) cutOff(slot tree.Slot, owed overlay.Owed) {
 	if !l.tearDown.excused[slot] {
-		l.n.up(link.Control, overlay.KindNote, overlay.Encode(overlay.Silent(l.n.subtree.Host(slot), owed)))
+		l.n.up(link.Control, overlay.KindNote, job.TreeItself, overlay.Encode(overlay.Silent(l.n.subtree.Host(slot), owed)))
 	}
 	l.n.subtree.Silence(slot)
 	l.n.childLost(slot, errSilent)

@@ -3,6 +3,7 @@ package agent
 import (
 	"time"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
@@ -12,7 +13,7 @@ import (
 func (a *Agent) pong(p overlay.Ping, ago time.Duration) {
 	answer := overlay.Pong{Sent: p.Sent, Clock: p.Clock, Heard: unix.Monotonic() - ago, Received: a.now().UnixNano()}
 	answer.Answered, answer.Said = a.now().UnixNano(), unix.Monotonic()
-	a.up(link.Control, overlay.KindPong, overlay.Encode(answer))
+	a.up(link.Control, overlay.KindPong, job.TreeItself, overlay.Encode(answer))
 }
 
 // childClock takes a child's answer to a ping.

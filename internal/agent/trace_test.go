@@ -89,7 +89,7 @@ func TestClocksOfTwoNodesAreFound(t *testing.T) {
 				require.NoError(t, err)
 				if measured && !asked {
 					asked = true
-					subtree.Broadcast(link.Service, overlay.KindCollect, nil)
+					subtree.Broadcast(link.Service, overlay.KindCollect, job.Cold, nil)
 					subtree.Ping(slot)
 				} else if measured {
 					done = true

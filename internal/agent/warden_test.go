@@ -38,7 +38,7 @@ func (lostWarden) Sweep(context.Context, func(pid int) bool) error   { return er
 // joined has the parts of an agent know it, and gives it a job.
 func joined(a *Agent) *Agent {
 	a.join()
-	a.job = jobs.New(ofJob{a}, job.Cold)
+	a.job = jobs.New(ofJob{a, job.Cold}, job.Cold)
 	return a
 }
 
@@ -105,7 +105,7 @@ func TestAStopComesBeforeTheRanks(t *testing.T) {
 			send := func(signals []syscall.Signal) {
 				for _, s := range signals {
 					require.NoError(t, a.fromParent(overlay.Message{
-						Header: tree.Header{Kind: overlay.KindSignal},
+						Header: tree.Header{Kind: overlay.KindSignal, Job: job.Cold},
 						Value:  overlay.Signal{Number: int(s)},
 					}))
 				}
@@ -146,5 +146,5 @@ func launch(t *testing.T, a *Agent, hosts ...job.HostIndex) {
 	for rank, h := range hosts {
 		l.World.Blocks = append(l.World.Blocks, job.Block{Host: h, First: job.Rank(rank), Count: 1})
 	}
-	require.NoError(t, a.job.FromParent(overlay.Message{From: tree.Up, Header: tree.Header{Kind: overlay.KindLaunch}, Value: l}))
+	require.NoError(t, a.job.FromParent(overlay.Message{From: tree.Up, Header: tree.Header{Kind: overlay.KindLaunch, Job: job.Cold}, Value: l}))
 }

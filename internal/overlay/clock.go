@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/report"
 	"github.com/golaunch/golaunch/tree"
@@ -55,7 +56,7 @@ func (f *Subtree) Ping(slot tree.Slot) {
 func (f *Subtree) ping(slot tree.Slot) {
 	sent := f.Now().UnixNano()
 	f.children[slot].offset.sent = sent
-	f.Send(slot, link.Control, KindPing, Encode(Ping{Sent: sent}))
+	f.Send(slot, link.Control, KindPing, job.TreeItself, Encode(Ping{Sent: sent}))
 }
 
 // Pong takes a child's answer, which has arrived so long ago, and reports whether its

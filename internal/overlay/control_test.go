@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/link/memlink"
 	"github.com/golaunch/golaunch/tree"
@@ -28,8 +29,8 @@ func TestAKillWaitsForNothingThatIsPassedOn(t *testing.T) {
 	child := NewEdge(down, 0, middleChild(false), inbox, func(tree.Header, []byte) {}, nil)
 	t.Cleanup(func() { parent.Close(); child.Close() })
 
-	fill := tree.Header{Kind: KindBoard, To: tree.Everyone, From: tree.Launcher}
-	kill := tree.Header{Kind: KindKill, To: tree.Everyone, From: tree.Launcher}
+	fill := tree.Header{Kind: KindBoard, Job: job.Cold, To: tree.Everyone, From: tree.Launcher}
+	kill := tree.Header{Kind: KindKill, Job: job.Cold, To: tree.Everyone, From: tree.Launcher}
 	_, err := tree.Fragments(nil, fill, make([]byte, roomBytes+1), link.MaxFrame, func(f []byte) error { return above.Send(link.KVS, f) })
 	require.NoError(t, err)
 	late := time.After(time.Minute)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/link/memlink"
 	"github.com/golaunch/golaunch/tree"
@@ -57,16 +58,16 @@ func TestSendWaitAmongLongMessages(t *testing.T) {
 	buf := make([]byte, 1000)
 	for i := range waits {
 		if i%40 == 0 {
-			from.Send(link.Data, tree.Header{Kind: KindRecords, To: tree.Neighbor, From: tree.Launcher}, make([]byte, long))
+			from.Send(link.Data, tree.Header{Kind: KindRecords, Job: job.Cold, To: tree.Neighbor, From: tree.Launcher}, make([]byte, long))
 		}
 		for j := range buf {
 			buf[j] = byte(i) // the last SendWait has let go of it
 		}
-		require.NoError(t, from.SendWait(link.Data, tree.Header{Kind: KindFile, To: tree.Everyone, From: tree.Launcher}, buf))
+		require.NoError(t, from.SendWait(link.Data, tree.Header{Kind: KindFile, Job: job.Cold, To: tree.Everyone, From: tree.Launcher}, buf))
 	}
 	all.Wait()
 	require.Equal(t, 5, longs)
 	from.Close()
-	require.Error(t, from.SendWait(link.Data, tree.Header{Kind: KindFile}, buf), "nobody is there")
+	require.Error(t, from.SendWait(link.Data, tree.Header{Kind: KindFile, Job: job.Cold}, buf), "nobody is there")
 	to.Close()
 }

@@ -114,7 +114,7 @@ func (m *model) tell(via, from *modelAgent, k tree.Kind, world int, message any)
 	if !raw && message != nil {
 		body = Encode(message)
 	}
-	h := tree.Header{Kind: k, World: uint16(world), To: tree.Launcher, From: from.host.Index}
+	h := tree.Header{Kind: k, Job: about(k), World: uint16(world), To: tree.Launcher, From: from.host.Index}
 	if kinds[k].sender == byNode {
 		h.To = m.node
 	}
@@ -449,7 +449,7 @@ func TestHonestMessagesOfTheLargestJob(t *testing.T) {
 	}
 	parent := OfParent()
 	for k, message := range map[tree.Kind]any{KindLaunch: launch, KindRange: Range{Hosts: entries}} {
-		h := tree.Header{Kind: k, To: tree.Neighbor, From: tree.Launcher}
+		h := tree.Header{Kind: k, Job: about(k), To: tree.Neighbor, From: tree.Launcher}
 		body := Encode(message)
 		_, err := hear(parent, kinds[k].stream, h, body)
 		require.NoError(t, err)

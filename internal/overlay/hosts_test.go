@@ -153,7 +153,7 @@ func TestEveryHostIsJudged(t *testing.T) {
 			if kind == KindGrown {
 				o.extend([]HostEntry{{Index: 5}, {Index: 6}})
 			}
-			_, err := hear(o, k.stream, tree.Header{Kind: kind, World: uint16(sample.world), To: sample.to, From: 2}, Encode(message))
+			_, err := hear(o, k.stream, tree.Header{Kind: kind, Job: about(kind), World: uint16(sample.world), To: sample.to, From: 2}, Encode(message))
 			return err
 		}
 		if sample.message == nil {

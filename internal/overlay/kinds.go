@@ -11,7 +11,7 @@ import (
 // Protocol is the version of the messages. It rises with each new kind, and where one
 // comes to mean something else. An agent and its parent must agree on it; they are the same
 // executable unless architectures are mixed.
-const Protocol = 10
+const Protocol = 11
 
 // Kinds of messages. A number keeps its meaning: a new kind takes the next that is
 // free in its group (1 the job and its nodes, 64 names, 72 worlds, 96 and on servers
@@ -113,6 +113,15 @@ const (
 	ofBelow   scope = "the receiver and nodes below it"
 )
 
+// subject says whether a kind of message is about a job.
+type subject string
+
+const (
+	ofJob    subject = "a job"
+	ofTree   subject = "the tree"
+	ofEither subject = "a job, or the tree"
+)
+
 // kind is one kind of message: everything that holds for all of it.
 type kind struct {
 	name      string
@@ -120,6 +129,7 @@ type kind struct {
 	direction direction
 	sender    sender
 	scope     scope
+	of        subject   // a job has its number in the header's Job
 	world     bool      // the header's World says which one it is about
 	bytes     allowance // of the payload
 	values    allowance // in the payload, see weigh
@@ -130,64 +140,64 @@ type kind struct {
 // received: Origin holds every neighbor to it. docs/protocol-tree.md has the same table
 // for people.
 var kinds = [...]kind{
-	KindHello:   {name: "hello", stream: link.Control, direction: up, sender: byNewcomer, scope: ofNothing, bytes: small, values: few, body: coded[Hello](nil)},
-	KindRange:   {name: "range", stream: link.Service, direction: down, sender: byParent, scope: ofBelow, bytes: large, values: many, body: coded[Range](nil)},
-	KindReady:   {name: "ready", stream: link.Service, direction: up, sender: byChild, scope: ofEach, bytes: causes, values: records, body: coded((*Origin).ready)},
-	KindLaunch:  {name: "launch", stream: link.KVS, direction: down, sender: byParent, scope: ofBelow, bytes: large, values: many, body: coded[Launch](nil)},
-	KindStarted: {name: "started", stream: link.Control, direction: up, sender: byChild, scope: ofRanks, world: true, bytes: reasons, values: perRank, body: coded((*Origin).started)},
-	KindFailure: {name: "failure", stream: link.Control, direction: up, sender: byChild, scope: ofRanks, bytes: losses, values: runsOfHosts, body: coded((*Origin).failure)},
-	KindDone:    {name: "done", stream: link.Control, direction: up, sender: byChild, scope: ofCounts, world: true, bytes: small, values: few, body: coded((*Origin).done)},
-	KindSignal:  {name: "signal", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, bytes: small, values: few, body: coded[Signal](nil)},
-	KindKill:    {name: "kill", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, bytes: small, values: few, body: coded[Kill](nil)},
-	KindNote:    {name: "note", stream: link.Control, direction: up, sender: byBelow, scope: ofHosts, bytes: text, values: few, body: coded((*Origin).note)},
-	KindSign:    {name: "sign", stream: link.Service, direction: up, sender: byChild, scope: ofHosts, bytes: small, values: few, body: coded((*Origin).sign)},
-	KindSigned:  {name: "signed", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, bytes: small, values: few, body: coded[SignAnswer](nil)},
-	KindBoard:   {name: "board", stream: link.KVS, direction: both, sender: byNeighbor, scope: ofWorld, world: true, bytes: large, values: few, body: raw((*Origin).aboutWorld)},
-	KindOutput:  {name: "output", stream: link.Stdio, direction: up, sender: byChild, scope: ofRanks, bytes: chunk, values: few, body: raw((*Origin).output)},
-	KindDrained: {name: "drained", stream: link.Stdio, direction: up, sender: byChild, scope: ofWorld, world: true, bytes: empty, values: few, body: raw((*Origin).drained)},
-	KindInput:   {name: "input", stream: link.Stdio, direction: down, sender: byParent, scope: ofNothing, bytes: chunk, values: few, body: raw(nil)},
-	KindInputAck: {name: "input ack", stream: link.Control, direction: up, sender: byChild, scope: ofNothing, bytes: small, values: few,
+	KindHello:   {name: "hello", stream: link.Control, direction: up, sender: byNewcomer, scope: ofNothing, of: ofTree, bytes: small, values: few, body: coded[Hello](nil)},
+	KindRange:   {name: "range", stream: link.Service, direction: down, sender: byParent, scope: ofBelow, of: ofTree, bytes: large, values: many, body: coded[Range](nil)},
+	KindReady:   {name: "ready", stream: link.Service, direction: up, sender: byChild, scope: ofEach, of: ofTree, bytes: causes, values: records, body: coded((*Origin).ready)},
+	KindLaunch:  {name: "launch", stream: link.KVS, direction: down, sender: byParent, scope: ofBelow, of: ofJob, bytes: large, values: many, body: coded[Launch](nil)},
+	KindStarted: {name: "started", stream: link.Control, direction: up, sender: byChild, scope: ofRanks, of: ofJob, world: true, bytes: reasons, values: perRank, body: coded((*Origin).started)},
+	KindFailure: {name: "failure", stream: link.Control, direction: up, sender: byChild, scope: ofRanks, of: ofJob, bytes: losses, values: runsOfHosts, body: coded((*Origin).failure)},
+	KindDone:    {name: "done", stream: link.Control, direction: up, sender: byChild, scope: ofCounts, of: ofJob, world: true, bytes: small, values: few, body: coded((*Origin).done)},
+	KindSignal:  {name: "signal", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, of: ofJob, bytes: small, values: few, body: coded[Signal](nil)},
+	KindKill:    {name: "kill", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, of: ofJob, bytes: small, values: few, body: coded[Kill](nil)},
+	KindNote:    {name: "note", stream: link.Control, direction: up, sender: byBelow, scope: ofHosts, of: ofEither, bytes: text, values: few, body: coded((*Origin).note)},
+	KindSign:    {name: "sign", stream: link.Service, direction: up, sender: byChild, scope: ofHosts, of: ofTree, bytes: small, values: few, body: coded((*Origin).sign)},
+	KindSigned:  {name: "signed", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, of: ofTree, bytes: small, values: few, body: coded[SignAnswer](nil)},
+	KindBoard:   {name: "board", stream: link.KVS, direction: both, sender: byNeighbor, scope: ofWorld, of: ofJob, world: true, bytes: large, values: few, body: raw((*Origin).aboutWorld)},
+	KindOutput:  {name: "output", stream: link.Stdio, direction: up, sender: byChild, scope: ofRanks, of: ofJob, bytes: chunk, values: few, body: raw((*Origin).output)},
+	KindDrained: {name: "drained", stream: link.Stdio, direction: up, sender: byChild, scope: ofWorld, of: ofJob, world: true, bytes: empty, values: few, body: raw((*Origin).drained)},
+	KindInput:   {name: "input", stream: link.Stdio, direction: down, sender: byParent, scope: ofNothing, of: ofJob, bytes: chunk, values: few, body: raw(nil)},
+	KindInputAck: {name: "input ack", stream: link.Control, direction: up, sender: byChild, scope: ofNothing, of: ofJob, bytes: small, values: few,
 		body: coded((*Origin).inputAck)},
-	KindHome:       {name: "home", stream: link.KVS, direction: both, sender: byNode, scope: ofWorld, world: true, bytes: large, values: few, body: raw((*Origin).home)},
-	KindFile:       {name: "file", stream: link.Data, direction: down, sender: byParent, scope: ofNothing, bytes: chunk, values: few, body: raw(nil)},
-	KindFileEnd:    {name: "file end", stream: link.Data, direction: down, sender: byParent, scope: ofNothing, bytes: small, values: few, body: raw(nil)},
-	KindDied:       {name: "died", stream: link.Service, direction: up, sender: byBelow, scope: ofHosts, bytes: causes, values: records, body: coded((*Origin).died)},
-	KindWaiting:    {name: "waiting", stream: link.Control, direction: up, sender: byBelow, scope: ofRanks, world: true, bytes: runs, values: perRank, body: coded((*Origin).waiting)},
-	KindAddress:    {name: "address", stream: link.Service, direction: up, sender: byChild, scope: ofHosts, bytes: small, values: few, body: coded((*Origin).address)},
-	KindSummon:     {name: "summon", stream: link.Service, direction: up, sender: byChild, scope: ofHosts, bytes: small, values: few, body: coded((*Origin).summon)},
-	KindSchedule:   {name: "schedule", stream: link.Service, direction: up, sender: byBelow, scope: ofRanks, bytes: small, values: few, body: coded((*Origin).schedule)},
-	KindScheduled:  {name: "scheduled", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, bytes: large, values: many, body: coded[ScheduleAnswer](nil)},
-	KindDemand:     {name: "demand", stream: link.Control, direction: up, sender: byBelow, scope: ofHosts, bytes: small, values: few, body: coded((*Origin).demand)},
-	KindResize:     {name: "resize", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, bytes: small, values: few, body: coded[unix.Window](nil)},
-	KindClaim:      {name: "claim", stream: link.Service, direction: down, sender: byParent, scope: ofBelow, bytes: large, values: many, body: coded[Claim](nil)},
-	KindClaimed:    {name: "claimed", stream: link.Service, direction: up, sender: byBelow, scope: ofHosts, bytes: small, values: few, body: coded((*Origin).claimed)},
-	KindName:       {name: "name", stream: link.Service, direction: up, sender: byChild, scope: ofRanks, bytes: text, values: few, body: coded((*Origin).name)},
-	KindNamed:      {name: "named", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, bytes: text, values: few, body: coded[NameAnswer](nil)},
-	KindWorld:      {name: "world", stream: link.KVS, direction: down, sender: byParent, scope: ofBelow, world: true, bytes: large, values: many, body: coded[World](nil)},
-	KindSpawn:      {name: "spawn", stream: link.Service, direction: up, sender: byBelow, scope: ofRanks, bytes: spawns, values: words, body: coded((*Origin).spawn)},
-	KindSpawned:    {name: "spawned", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, bytes: large, values: many, body: coded[SpawnAnswer](nil)},
-	KindEndWorld:   {name: "end world", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, world: true, bytes: empty, values: few, body: raw(nil)},
-	KindForget:     {name: "forget", stream: link.KVS, direction: down, sender: byParent, scope: ofNothing, world: true, bytes: empty, values: few, body: raw(nil)},
-	KindGrow:       {name: "grow", stream: link.KVS, direction: down, sender: byLauncher, scope: ofBelow, bytes: large, values: many, body: coded[Range](nil)},
-	KindGrown:      {name: "grown", stream: link.Service, direction: up, sender: byRoot, scope: ofGrown, bytes: causes, values: records, body: coded((*Origin).grown)},
-	KindLateLaunch: {name: "late launch", stream: link.KVS, direction: down, sender: byLauncher, scope: ofBelow, bytes: large, values: many, body: coded[Launch](nil)},
-	KindCollect:    {name: "collect", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, bytes: empty, values: few, body: raw(nil)},
-	KindCollected: {name: "collected", stream: link.Service, direction: up, sender: byChild, scope: ofRanks, bytes: large, values: counters,
+	KindHome:       {name: "home", stream: link.KVS, direction: both, sender: byNode, scope: ofWorld, of: ofJob, world: true, bytes: large, values: few, body: raw((*Origin).home)},
+	KindFile:       {name: "file", stream: link.Data, direction: down, sender: byParent, scope: ofNothing, of: ofJob, bytes: chunk, values: few, body: raw(nil)},
+	KindFileEnd:    {name: "file end", stream: link.Data, direction: down, sender: byParent, scope: ofNothing, of: ofJob, bytes: small, values: few, body: raw(nil)},
+	KindDied:       {name: "died", stream: link.Service, direction: up, sender: byBelow, scope: ofHosts, of: ofTree, bytes: causes, values: records, body: coded((*Origin).died)},
+	KindWaiting:    {name: "waiting", stream: link.Control, direction: up, sender: byBelow, scope: ofRanks, of: ofJob, world: true, bytes: runs, values: perRank, body: coded((*Origin).waiting)},
+	KindAddress:    {name: "address", stream: link.Service, direction: up, sender: byChild, scope: ofHosts, of: ofTree, bytes: small, values: few, body: coded((*Origin).address)},
+	KindSummon:     {name: "summon", stream: link.Service, direction: up, sender: byChild, scope: ofHosts, of: ofTree, bytes: small, values: few, body: coded((*Origin).summon)},
+	KindSchedule:   {name: "schedule", stream: link.Service, direction: up, sender: byBelow, scope: ofRanks, of: ofJob, bytes: small, values: few, body: coded((*Origin).schedule)},
+	KindScheduled:  {name: "scheduled", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, of: ofJob, bytes: large, values: many, body: coded[ScheduleAnswer](nil)},
+	KindDemand:     {name: "demand", stream: link.Control, direction: up, sender: byBelow, scope: ofHosts, of: ofTree, bytes: small, values: few, body: coded((*Origin).demand)},
+	KindResize:     {name: "resize", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, of: ofJob, bytes: small, values: few, body: coded[unix.Window](nil)},
+	KindClaim:      {name: "claim", stream: link.Service, direction: down, sender: byParent, scope: ofBelow, of: ofJob, bytes: large, values: many, body: coded[Claim](nil)},
+	KindClaimed:    {name: "claimed", stream: link.Service, direction: up, sender: byBelow, scope: ofHosts, of: ofJob, bytes: small, values: few, body: coded((*Origin).claimed)},
+	KindName:       {name: "name", stream: link.Service, direction: up, sender: byChild, scope: ofRanks, of: ofJob, bytes: text, values: few, body: coded((*Origin).name)},
+	KindNamed:      {name: "named", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, of: ofJob, bytes: text, values: few, body: coded[NameAnswer](nil)},
+	KindWorld:      {name: "world", stream: link.KVS, direction: down, sender: byParent, scope: ofBelow, of: ofJob, world: true, bytes: large, values: many, body: coded[World](nil)},
+	KindSpawn:      {name: "spawn", stream: link.Service, direction: up, sender: byBelow, scope: ofRanks, of: ofJob, bytes: spawns, values: words, body: coded((*Origin).spawn)},
+	KindSpawned:    {name: "spawned", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, of: ofJob, bytes: large, values: many, body: coded[SpawnAnswer](nil)},
+	KindEndWorld:   {name: "end world", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, of: ofJob, world: true, bytes: empty, values: few, body: raw(nil)},
+	KindForget:     {name: "forget", stream: link.KVS, direction: down, sender: byParent, scope: ofNothing, of: ofJob, world: true, bytes: empty, values: few, body: raw(nil)},
+	KindGrow:       {name: "grow", stream: link.KVS, direction: down, sender: byLauncher, scope: ofBelow, of: ofTree, bytes: large, values: many, body: coded[Range](nil)},
+	KindGrown:      {name: "grown", stream: link.Service, direction: up, sender: byRoot, scope: ofGrown, of: ofTree, bytes: causes, values: records, body: coded((*Origin).grown)},
+	KindLateLaunch: {name: "late launch", stream: link.KVS, direction: down, sender: byLauncher, scope: ofBelow, of: ofJob, bytes: large, values: many, body: coded[Launch](nil)},
+	KindCollect:    {name: "collect", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, of: ofJob, bytes: empty, values: few, body: raw(nil)},
+	KindCollected: {name: "collected", stream: link.Service, direction: up, sender: byChild, scope: ofRanks, of: ofJob, bytes: large, values: counters,
 		body: coded((*Origin).collected)},
-	KindPing:       {name: "ping", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, bytes: small, values: few, body: coded[Ping](nil)},
-	KindPong:       {name: "pong", stream: link.Control, direction: up, sender: byChild, scope: ofNothing, bytes: small, values: few, body: coded((*Origin).pong)},
-	KindProgress:   {name: "progress", stream: link.Control, direction: up, sender: byChild, scope: ofCounts, bytes: small, values: few, body: coded((*Origin).progress)},
-	KindStalled:    {name: "stalled", stream: link.Control, direction: up, sender: byChild, scope: ofNothing, bytes: empty, values: few, body: raw(nil)},
-	KindAskWaits:   {name: "ask waits", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, bytes: small, values: few, body: coded[WaitQuestion](nil)},
-	KindWaits:      {name: "waits", stream: link.Control, direction: up, sender: byChild, scope: ofRanks, bytes: stalls, values: waiters, body: coded((*Origin).waits)},
-	KindGroup:      {name: "group", stream: link.KVS, direction: both, sender: byNode, scope: ofWorld, world: true, bytes: large, values: many, body: coded((*Origin).group)},
-	KindProfile:    {name: "profile", stream: link.Service, direction: up, sender: byBelow, scope: ofRanks, world: true, bytes: chunk, values: parts, body: coded((*Origin).profile)},
-	KindRecords:    {name: "records", stream: link.Data, direction: both, sender: byNeighbor, scope: ofWorld, world: true, bytes: large, values: few, body: raw((*Origin).aboutWorld)},
-	KindPMIxFence:  {name: "PMIx fence", stream: link.KVS, direction: both, sender: byNeighbor, scope: ofWorld, world: true, bytes: large, values: few, body: raw((*Origin).aboutWorld)},
-	KindPMIxCall:   {name: "PMIx call", stream: link.Service, direction: up, sender: byBelow, scope: ofHosts, bytes: large, values: few, body: coded((*Origin).pmixCall)},
-	KindPMIxAnswer: {name: "PMIx answer", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, bytes: large, values: many, body: coded[PMIxAnswer](nil)},
-	KindPMIxModex:  {name: "PMIx modex", stream: link.KVS, direction: both, sender: byNode, scope: ofHosts, bytes: large, values: few, body: coded((*Origin).pmixModex)},
-	KindMaster:     {name: "master", stream: link.KVS, direction: both, sender: byNeighbor, scope: ofWorld, world: true, bytes: small, values: few, body: raw((*Origin).aboutWorld)},
+	KindPing:       {name: "ping", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, of: ofTree, bytes: small, values: few, body: coded[Ping](nil)},
+	KindPong:       {name: "pong", stream: link.Control, direction: up, sender: byChild, scope: ofNothing, of: ofTree, bytes: small, values: few, body: coded((*Origin).pong)},
+	KindProgress:   {name: "progress", stream: link.Control, direction: up, sender: byChild, scope: ofCounts, of: ofTree, bytes: small, values: few, body: coded((*Origin).progress)},
+	KindStalled:    {name: "stalled", stream: link.Control, direction: up, sender: byChild, scope: ofNothing, of: ofJob, bytes: empty, values: few, body: raw(nil)},
+	KindAskWaits:   {name: "ask waits", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, of: ofJob, bytes: small, values: few, body: coded[WaitQuestion](nil)},
+	KindWaits:      {name: "waits", stream: link.Control, direction: up, sender: byChild, scope: ofRanks, of: ofJob, bytes: stalls, values: waiters, body: coded((*Origin).waits)},
+	KindGroup:      {name: "group", stream: link.KVS, direction: both, sender: byNode, scope: ofWorld, of: ofJob, world: true, bytes: large, values: many, body: coded((*Origin).group)},
+	KindProfile:    {name: "profile", stream: link.Service, direction: up, sender: byBelow, scope: ofRanks, of: ofJob, world: true, bytes: chunk, values: parts, body: coded((*Origin).profile)},
+	KindRecords:    {name: "records", stream: link.Data, direction: both, sender: byNeighbor, scope: ofWorld, of: ofJob, world: true, bytes: large, values: few, body: raw((*Origin).aboutWorld)},
+	KindPMIxFence:  {name: "PMIx fence", stream: link.KVS, direction: both, sender: byNeighbor, scope: ofWorld, of: ofJob, world: true, bytes: large, values: few, body: raw((*Origin).aboutWorld)},
+	KindPMIxCall:   {name: "PMIx call", stream: link.Service, direction: up, sender: byBelow, scope: ofHosts, of: ofJob, bytes: large, values: few, body: coded((*Origin).pmixCall)},
+	KindPMIxAnswer: {name: "PMIx answer", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, of: ofJob, bytes: large, values: many, body: coded[PMIxAnswer](nil)},
+	KindPMIxModex:  {name: "PMIx modex", stream: link.KVS, direction: both, sender: byNode, scope: ofHosts, of: ofJob, bytes: large, values: few, body: coded((*Origin).pmixModex)},
+	KindMaster:     {name: "master", stream: link.KVS, direction: both, sender: byNeighbor, scope: ofWorld, of: ofJob, world: true, bytes: small, values: few, body: raw((*Origin).aboutWorld)},
 }
 
 // BetweenServers tells whether messages of a kind are between servers of a world's
@@ -204,6 +214,9 @@ func Word(k tree.Kind) string {
 
 // ForLauncher tells whether agents pass such messages on to the launcher as they are.
 func ForLauncher(k tree.Kind) bool { return int(k) < len(kinds) && kinds[k].sender == byBelow }
+
+// OfTree tells whether such messages are the tree's own, and about no job.
+func OfTree(k tree.Kind) bool { return int(k) < len(kinds) && kinds[k].of == ofTree }
 
 // FromAnyNode tells whether their sender may be any node, which the header names.
 func FromAnyNode(k tree.Kind) bool { return int(k) < len(kinds) && kinds[k].sender == byNode }

@@ -25,6 +25,13 @@ func TestProtocolPageHasTheTable(t *testing.T) {
 			want = append(want, fmt.Sprintf("| %d | %s | %s | %s | %s | %s |", number, k.name, streams[k.stream], k.direction, k.sender, k.scope))
 		}
 	}
+	var own []string
+	for _, k := range kinds {
+		if k.of == ofTree {
+			own = append(own, k.name)
+		}
+	}
+	require.Contains(t, strings.ReplaceAll(string(page), "\n", " "), "where the message is about the tree: "+strings.Join(own, ", ")+", and a note where no job has it")
 	row := regexp.MustCompile(`^\| \d+ (\|[^|]+){5}\|`)
 	for line := range strings.Lines(string(page)) {
 		if found := row.FindString(line); found != "" {

@@ -76,7 +76,7 @@ func TestUnfinishedMessages(t *testing.T) {
 	var lost error
 	for lost == nil {
 		for s, k := range map[link.Stream]tree.Kind{link.KVS: KindBoard, link.Data: KindRecords, link.Service: KindCollected} {
-			h := tree.Header{Kind: k, More: true, To: tree.Launcher, From: 2}
+			h := tree.Header{Kind: k, Job: about(k), More: true, To: tree.Launcher, From: 2}
 			copy(frame, tree.AppendHeader(nil, h))
 			if lost = remote.Send(s, frame); lost == nil {
 				sent += len(frame)
@@ -94,7 +94,7 @@ func TestFinishedMessagesGiveRoomBack(t *testing.T) {
 		a := tree.Assembler{Charge: o.charge}
 		for range rapid.IntRange(1, 5).Draw(t, "messages") {
 			body := make([]byte, rapid.IntRange(0, 5000).Draw(t, "bytes"))
-			_, err := tree.Fragments(nil, tree.Header{Kind: KindBoard}, body, 100, func(f []byte) error {
+			_, err := tree.Fragments(nil, tree.Header{Kind: KindBoard, Job: job.Cold}, body, 100, func(f []byte) error {
 				_, _, _, err := a.Add(bytes.Clone(f))
 				return err
 			})
@@ -111,7 +111,7 @@ func TestLongMessages(t *testing.T) {
 		o := middleChild(true)
 		a := tree.Assembler{Admit: func(h tree.Header) (int, error) { return o.admit(kinds[k].stream, h) }}
 		took := 0
-		_, err := tree.Fragments(nil, tree.Header{Kind: k, From: 2}, make([]byte, 8<<20), 64<<10, func(f []byte) error {
+		_, err := tree.Fragments(nil, tree.Header{Kind: k, Job: about(k), From: 2}, make([]byte, 8<<20), 64<<10, func(f []byte) error {
 			_, _, _, err := a.Add(bytes.Clone(f))
 			if err == nil {
 				took += len(f)
@@ -134,7 +134,7 @@ func TestMessagesWaitForRoom(t *testing.T) {
 	const frames = 3 * roomBytes / link.MaxFrame
 	sending := make(chan int, frames)
 	go func() { // ends when all is sent, or the link is closed
-		h := tree.Header{Kind: KindBoard, To: tree.Launcher, From: 2}
+		h := tree.Header{Kind: KindBoard, Job: job.Cold, To: tree.Launcher, From: 2}
 		frame := append(tree.AppendHeader(nil, h), make([]byte, link.MaxFrame-tree.HeaderSize)...)
 		for i := range frames {
 			if remote.Send(link.KVS, frame) != nil {
@@ -213,7 +213,7 @@ func FuzzOrigin(f *testing.F) {
 	f.Add(byte(KindOutput), uint16(0), int32(-1), output(0, 4, 1))
 	f.Add(byte(KindReady), uint16(0), int32(2), arrayOf(1000, 0xa0))
 	f.Fuzz(func(t *testing.T, k byte, world uint16, from int32, body []byte) {
-		h := tree.Header{Kind: tree.Kind(k), World: world, To: tree.Launcher, From: job.HostIndex(from)}
+		h := tree.Header{Kind: tree.Kind(k), Job: about(tree.Kind(k)), World: world, To: tree.Launcher, From: job.HostIndex(from)}
 		for _, o := range []*Origin{middleChild(false), middleChild(true), OfParent()} {
 			for s := range link.NumStreams {
 				v, err := hear(o, s, h, body)
@@ -316,7 +316,7 @@ func TestMessagesWaitToBePassedOn(t *testing.T) {
 	r := newRelay(t)
 	sent := make(chan int, frames)
 	go func() { // ends when all is sent, or the link is closed
-		frame := append(tree.AppendHeader(nil, tree.Header{Kind: KindBoard, To: tree.Launcher, From: 2}), make([]byte, link.MaxFrame-tree.HeaderSize)...)
+		frame := append(tree.AppendHeader(nil, tree.Header{Kind: KindBoard, Job: job.Cold, To: tree.Launcher, From: 2}), make([]byte, link.MaxFrame-tree.HeaderSize)...)
 		for i := range frames {
 			if r.below.Send(link.KVS, frame) != nil {
 				return
@@ -353,7 +353,7 @@ func TestNobodyWaitsForALostLink(t *testing.T) {
 	r := newRelay(t)
 	sent := make(chan error, 1)
 	go func() { // ends when all is sent
-		frame := append(tree.AppendHeader(nil, tree.Header{Kind: KindBoard, To: tree.Launcher, From: 2}), make([]byte, link.MaxFrame-tree.HeaderSize)...)
+		frame := append(tree.AppendHeader(nil, tree.Header{Kind: KindBoard, Job: job.Cold, To: tree.Launcher, From: 2}), make([]byte, link.MaxFrame-tree.HeaderSize)...)
 		for range 2 * roomBytes / link.MaxFrame {
 			if err := r.below.Send(link.KVS, frame); err != nil {
 				sent <- err
@@ -396,7 +396,7 @@ func TestTheLargestMessage(t *testing.T) {
 	body := make([]byte, tree.MaxMessage) // the sender's
 	done := make(chan error, 1)
 	go func() { // ends when all is sent
-		_, err := tree.Fragments(nil, tree.Header{Kind: KindBoard, To: tree.Launcher, From: 2}, body, link.MaxFrame, func(f []byte) error { return r.below.Send(link.KVS, f) })
+		_, err := tree.Fragments(nil, tree.Header{Kind: KindBoard, Job: job.Cold, To: tree.Launcher, From: 2}, body, link.MaxFrame, func(f []byte) error { return r.below.Send(link.KVS, f) })
 		done <- err
 	}()
 	most := int64(0)

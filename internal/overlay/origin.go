@@ -94,6 +94,8 @@ func (o *Origin) admit(s link.Stream, h tree.Header) (most int, err error) {
 		return 0, fmt.Errorf("%w: only %s sends it", unexpected(h.Kind), k.sender)
 	case s != k.stream:
 		return 0, fmt.Errorf("message %q on the stream of others", k.name)
+	case (h.Job != job.TreeItself) && k.of == ofTree, h.Job == job.TreeItself && k.of == ofJob:
+		return 0, fmt.Errorf("message %q about job %d, though it is about %s", k.name, h.Job, k.of)
 	case h.World != 0 && !k.world:
 		return 0, fmt.Errorf("message %q about world %d", k.name, h.World)
 	case k.sender == byNode && h.To < 0:

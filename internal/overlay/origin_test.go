@@ -31,6 +31,14 @@ func hear(o *Origin, s link.Stream, h tree.Header, body []byte) (any, error) {
 	return o.read(h, body)
 }
 
+// about returns the job of a message of a kind.
+func about(k tree.Kind) job.Number {
+	if kinds[k].of == ofJob {
+		return job.Cold
+	}
+	return job.TreeItself
+}
+
 // say has it judge a message of a kind, on the stream of that kind; other messages than
 // bytes are encoded.
 func say(o *Origin, k tree.Kind, world int, message any) error {
@@ -42,7 +50,7 @@ func say(o *Origin, k tree.Kind, world int, message any) error {
 	if kinds[k].sender == byBelow { // a neighbor passes it on
 		from = o.own
 	}
-	_, err := hear(o, kinds[k].stream, tree.Header{Kind: k, World: uint16(world), To: tree.Launcher, From: from}, body)
+	_, err := hear(o, kinds[k].stream, tree.Header{Kind: k, Job: about(k), World: uint16(world), To: tree.Launcher, From: from}, body)
 	return err
 }
 
@@ -286,16 +294,19 @@ func TestHeaders(t *testing.T) {
 		"from another host":      {origin: middleChild(false), stream: link.Control, header: tree.Header{Kind: KindNote, From: 4}, body: note, want: "n4 is not below it"},
 		"on another stream":      {origin: middleChild(false), stream: link.Data, header: tree.Header{Kind: KindNote, From: 3}, body: note, want: "on the stream of others"},
 		"about a world":          {origin: middleChild(false), stream: link.Control, header: tree.Header{Kind: KindNote, From: 3, World: 1}, body: note, want: "about world 1"},
-		"to a home":              {origin: middleChild(false), stream: link.KVS, header: tree.Header{Kind: KindHome, From: 3, To: 0}, body: home},
-		"to a home, from others": {origin: middleChild(false), stream: link.KVS, header: tree.Header{Kind: KindHome, From: 1, To: 0}, body: home, want: "n1 is not below it"},
-		"from nobody":            {origin: middleChild(false), stream: link.KVS, header: tree.Header{Kind: KindHome, From: -1, To: 0}, body: home, want: "from no host"},
+		"to a home":              {origin: middleChild(false), stream: link.KVS, header: tree.Header{Kind: KindHome, Job: job.Cold, From: 3, To: 0}, body: home},
+		"to a home, from others": {origin: middleChild(false), stream: link.KVS, header: tree.Header{Kind: KindHome, Job: job.Cold, From: 1, To: 0}, body: home, want: "n1 is not below it"},
+		"from nobody":            {origin: middleChild(false), stream: link.KVS, header: tree.Header{Kind: KindHome, Job: job.Cold, From: -1, To: 0}, body: home, want: "from no host"},
 		"note from nobody":       {origin: middleChild(false), stream: link.Control, header: tree.Header{Kind: KindNote, From: -1}, body: note, want: "from no host"},
-		"to nobody":              {origin: middleChild(false), stream: link.KVS, header: tree.Header{Kind: KindHome, From: 3, To: -1}, body: home, want: "for no host"},
+		"to nobody":              {origin: middleChild(false), stream: link.KVS, header: tree.Header{Kind: KindHome, Job: job.Cold, From: 3, To: -1}, body: home, want: "for no host"},
 		"grown, from a branch":   {origin: middleChild(false), stream: link.Service, header: tree.Header{Kind: KindGrown, From: 2}, want: "only the root sends it"},
-		"from the parent":        {origin: parent, stream: link.Control, header: tree.Header{Kind: KindSignal, From: -1}, body: Encode(Signal{Number: 2})},
+		"of no job":              {origin: middleChild(false), stream: link.Control, header: tree.Header{Kind: KindStalled, From: -1}, want: "about job 0, though it is about a job"},
+		"of a job":               {origin: middleChild(false), stream: link.Control, header: tree.Header{Kind: KindPong, Job: job.Cold, From: -1}, want: "about job 1, though it is about the tree"},
+		"a job's note":           {origin: middleChild(false), stream: link.Control, header: tree.Header{Kind: KindNote, Job: job.Cold, From: 3}, body: note},
+		"from the parent":        {origin: parent, stream: link.Control, header: tree.Header{Kind: KindSignal, Job: job.Cold, From: -1}, body: Encode(Signal{Number: 2})},
 		"up, from the parent":    {origin: parent, stream: link.Control, header: tree.Header{Kind: KindNote, From: -1}, body: note, want: "only an agent below sends it"},
 		"grow, too far down":     {origin: parent, stream: link.KVS, header: tree.Header{Kind: KindGrow, From: -1}, body: Encode(Range{}), want: "only the launcher sends it"},
-		"from beside":            {origin: parent, stream: link.Control, header: tree.Header{Kind: KindSignal, From: 4}, want: "a host, which is not above"},
+		"from beside":            {origin: parent, stream: link.Control, header: tree.Header{Kind: KindSignal, Job: job.Cold, From: 4}, want: "a host, which is not above"},
 	} {
 		_, err := hear(x.origin, x.stream, x.header, x.body)
 		if x.want == "" {
@@ -369,7 +380,7 @@ func TestAForgerLosesItsLink(t *testing.T) {
 	e := NewEdge(near, 7, middleChild(false), inbox, func(tree.Header, []byte) {}, nil)
 	defer e.Close()
 	send := func(f job.Failure) {
-		h := tree.Header{Kind: KindFailure, To: tree.Launcher, From: 2}
+		h := tree.Header{Kind: KindFailure, Job: job.Cold, To: tree.Launcher, From: 2}
 		require.NoError(t, remote.Send(link.Control, append(tree.AppendHeader(nil, h), Encode(f)...)))
 	}
 	honest := job.Failure{Class: job.CauseExit, Rank: 4, Host: 2, Code: 3}

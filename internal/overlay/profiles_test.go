@@ -32,7 +32,7 @@ func TestProfilesOfAChild(t *testing.T) {
 		"too many":                {from: 2, part: profile.Part{Rank: 4, Sent: make([]int64, 4*profile.MaxPart+4)}, want: "more than"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := middleChild(false).read(tree.Header{Kind: KindProfile, World: uint16(x.world), From: x.from}, Encode(x.part))
+			_, err := middleChild(false).read(tree.Header{Kind: KindProfile, Job: job.Cold, World: uint16(x.world), From: x.from}, Encode(x.part))
 			if x.want == "" {
 				require.NoError(t, err)
 				return

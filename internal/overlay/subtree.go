@@ -120,7 +120,7 @@ func (f *Subtree) Join(j Joined) tree.Slot {
 	edge := NewEdge(j.Link, slot, origin, f.inbox, f.sink(slot), nil)
 	edge.hold(j.held)
 	f.children = append(f.children, childState{edge: edge, pipe: j.Pipe, host: j.Host, rest: j.Rest})
-	f.Send(slot, link.Service, KindRange, Encode(Range{
+	f.Send(slot, link.Service, KindRange, job.TreeItself, Encode(Range{
 		Self: j.Host, Hosts: j.Rest, Root: f.starter.Redial, Parent: f.Name, Level: f.Level + 1, Common: f.starter.handOn(f.common),
 	}))
 	return slot
@@ -230,9 +230,9 @@ func Until(by time.Time, task func()) {
 // Host returns the host of the child at slot.
 func (f *Subtree) Host(slot tree.Slot) HostEntry { return f.children[slot].host }
 
-// Send queues a message to one child.
-func (f *Subtree) Send(slot tree.Slot, s link.Stream, kind tree.Kind, payload []byte) {
-	f.children[slot].edge.Send(s, tree.Header{Kind: kind, To: tree.Neighbor, From: tree.Launcher}, payload)
+// Send queues a message about a job, or the tree itself, to one child.
+func (f *Subtree) Send(slot tree.Slot, s link.Stream, kind tree.Kind, n job.Number, payload []byte) {
+	f.children[slot].edge.Send(s, tree.Header{Kind: kind, Job: n, To: tree.Neighbor, From: tree.Launcher}, payload)
 }
 
 // Forward queues a message with its header to one child.
@@ -244,10 +244,10 @@ func (f *Subtree) Forward(slot tree.Slot, s link.Stream, h tree.Header, payload 
 // does.
 func (f *Subtree) Pass(slot tree.Slot, m Message) { f.children[slot].edge.Pass(m) }
 
-// Broadcast queues a message to every live child; the payload is shared.
-func (f *Subtree) Broadcast(s link.Stream, kind tree.Kind, payload []byte) {
+// Broadcast queues a message about a job to every live child; the payload is shared.
+func (f *Subtree) Broadcast(s link.Stream, kind tree.Kind, n job.Number, payload []byte) {
 	for slot := range f.Children {
-		f.children[slot].edge.Send(s, tree.Header{Kind: kind, To: tree.Everyone, From: tree.Launcher}, payload)
+		f.children[slot].edge.Send(s, tree.Header{Kind: kind, Job: n, To: tree.Everyone, From: tree.Launcher}, payload)
 	}
 }
 
@@ -260,12 +260,12 @@ func (f *Subtree) Edges() []*Edge {
 	return edges
 }
 
-// BroadcastNew queues a message to every live child that came with the last
+// BroadcastNew queues a message about a job to every live child that came with the last
 // Grow.
-func (f *Subtree) BroadcastNew(s link.Stream, kind tree.Kind, payload []byte) {
+func (f *Subtree) BroadcastNew(s link.Stream, kind tree.Kind, n job.Number, payload []byte) {
 	for slot := range f.Children {
 		if !f.children[slot].old {
-			f.children[slot].edge.Send(s, tree.Header{Kind: kind, To: tree.Everyone, From: tree.Launcher}, payload)
+			f.children[slot].edge.Send(s, tree.Header{Kind: kind, Job: n, To: tree.Everyone, From: tree.Launcher}, payload)
 		}
 	}
 }

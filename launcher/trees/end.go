@@ -15,12 +15,12 @@ import (
 // treeLate is the event that the time of the tear-down may be over.
 type treeLate struct{}
 
-// Kill has every rank ended: SIGTERM, and SIGKILL after grace. Then the tree has its time
-// to end.
-func (t *Tree) Kill(grace time.Duration) {
+// Kill has every rank of a job ended: SIGTERM, and SIGKILL after grace. Then the tree has
+// its time to end.
+func (t *Tree) Kill(n job.Number, grace time.Duration) {
 	t.killed = true
 	t.deadline.Killed(grace)
-	t.Send(link.Control, tree.Header{Kind: overlay.KindKill, To: tree.Everyone}, overlay.Encode(overlay.Kill{Grace: grace}))
+	t.Send(link.Control, tree.Header{Kind: overlay.KindKill, Job: n, To: tree.Everyone}, overlay.Encode(overlay.Kill{Grace: grace}))
 }
 
 // LimitEnd begins the time that the tree has to end, if it has not begun.

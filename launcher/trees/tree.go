@@ -172,7 +172,7 @@ func (t *Tree) Handle(e overlay.Event) bool {
 		t.job.Noted(overlay.Note{Level: 1, Host: e.host, Text: "printed at login: " + e.line})
 	case signatureMade:
 		if t.subtree.Live(e.slot) {
-			t.subtree.Send(e.slot, link.Service, overlay.KindSigned, overlay.Encode(e.answer))
+			t.subtree.Send(e.slot, link.Service, overlay.KindSigned, job.TreeItself, overlay.Encode(e.answer))
 		}
 	default:
 		return false

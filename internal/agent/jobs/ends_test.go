@@ -66,7 +66,7 @@ func TestFailuresAgeOnTheWay(t *testing.T) {
 	a, _, said := nodeOf(t, lostWarden{})
 	for i, at := range []time.Duration{0, time.Hour} {
 		_, err := a.job.FromChild(overlay.Message{
-			Header: tree.Header{Kind: overlay.KindFailure},
+			Header: tree.Header{Kind: overlay.KindFailure, Job: job.Cold},
 			Value:  job.Failure{Rank: job.Rank(i), Host: job.HostIndex(i), Class: job.CauseAbort, Age: time.Hour}, // each is told once
 			At:     time.Now().Add(-at),
 		})

@@ -18,25 +18,25 @@ func (j *Job) FromParent(m overlay.Message) error {
 	switch kind {
 	case overlay.KindLaunch:
 		j.accounts.add(phaseLaunch) // before anybody below can have it
-		below.Broadcast(link.KVS, kind, body)
+		below.Broadcast(link.KVS, kind, j.number, body)
 		return overlay.Take(m, j.takeLaunch)
 	case overlay.KindSignal:
-		below.Broadcast(link.Control, kind, body)
+		below.Broadcast(link.Control, kind, j.number, body)
 		return overlay.Take(m, j.Signal)
 	case overlay.KindResize:
-		below.Broadcast(link.Control, kind, body)
+		below.Broadcast(link.Control, kind, j.number, body)
 		return overlay.Take(m, func(w unix.Window) error { j.stdin.resize(w); return nil })
 	case overlay.KindKill:
-		below.Broadcast(link.Control, kind, body)
+		below.Broadcast(link.Control, kind, j.number, body)
 		return overlay.Take(m, func(k overlay.Kill) error { j.Kill(k.Grace); return nil })
 	case overlay.KindClaim:
-		below.Broadcast(link.Service, kind, body)
+		below.Broadcast(link.Service, kind, j.number, body)
 		return overlay.Take(m, j.share.claimAgain)
 	case overlay.KindAskWaits:
-		below.Broadcast(link.Control, kind, body)
+		below.Broadcast(link.Control, kind, j.number, body)
 		return overlay.Take(m, func(q overlay.WaitQuestion) error { j.stalls.ask(q); return nil })
 	case overlay.KindCollect:
-		below.Broadcast(link.Service, kind, body)
+		below.Broadcast(link.Service, kind, j.number, body)
 		return j.accounts.collect()
 	case overlay.KindNamed:
 		return overlay.Take(m, j.services.answered)

@@ -114,12 +114,12 @@ func (n *testNode) Forget(fd int) {
 }
 
 func (n *testNode) Up(s link.Stream, kind tree.Kind, body []byte) {
-	n.parent.Send(s, tree.Header{Kind: kind, To: tree.Launcher, From: n.self.Index}, body)
+	n.parent.Send(s, tree.Header{Kind: kind, Job: job.Cold, To: tree.Launcher, From: n.self.Index}, body)
 }
 
 func (n *testNode) Route(h job.HostIndex, s link.Stream, kind tree.Kind, body []byte) {
 	if slot, ok := n.subtree.Route(h); ok {
-		n.subtree.Send(slot, s, kind, body)
+		n.subtree.Send(slot, s, kind, job.Cold, body)
 	}
 }
 

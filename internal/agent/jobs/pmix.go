@@ -85,7 +85,7 @@ func (s atPMIx) ToRoot(c overlay.PMIxCall) {
 
 // ToNode sends a message to another node.
 func (s atPMIx) ToNode(to job.HostIndex, m overlay.PMIxModex) {
-	s.j.node.PassOn(tree.Header{Kind: overlay.KindPMIxModex, To: to, From: s.j.node.Self().Index}, overlay.Encode(m))
+	s.j.node.PassOn(tree.Header{Kind: overlay.KindPMIxModex, Job: s.j.number, To: to, From: s.j.node.Self().Index}, overlay.Encode(m))
 }
 
 // Spawn asks for a new world.
@@ -148,7 +148,7 @@ func (px *pmixJob) call(m overlay.Message) error {
 func (px *pmixJob) passAnswer(x overlay.PMIxAnswer) error {
 	local := px.atNode()
 	if len(x.To) == 0 {
-		px.j.node.Subtree().Broadcast(link.Service, overlay.KindPMIxAnswer, overlay.Encode(x))
+		px.j.node.Subtree().Broadcast(link.Service, overlay.KindPMIxAnswer, px.j.number, overlay.Encode(x))
 		return local.Answered(0, x)
 	}
 	below := map[tree.Slot][]overlay.PMIxCaller{}
@@ -163,7 +163,7 @@ func (px *pmixJob) passAnswer(x overlay.PMIxAnswer) error {
 	}
 	for slot, to := range below {
 		x.To = to
-		px.j.node.Subtree().Send(slot, link.Service, overlay.KindPMIxAnswer, overlay.Encode(x))
+		px.j.node.Subtree().Send(slot, link.Service, overlay.KindPMIxAnswer, px.j.number, overlay.Encode(x))
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func (px *pmixJob) modexOfLost(h tree.Header, msg []byte) {
 		px.j.node.Post(func() { _ = px.atNode().Asked(h.From, m) }) // what is wrong with it is this agent's fault
 		return
 	}
-	px.j.node.PassOn(tree.Header{Kind: h.Kind, To: h.From, From: px.j.node.Self().Index}, overlay.Encode(m))
+	px.j.node.PassOn(tree.Header{Kind: h.Kind, Job: px.j.number, To: h.From, From: px.j.node.Self().Index}, overlay.Encode(m))
 }
 
 // modex takes a message of another node's helper.

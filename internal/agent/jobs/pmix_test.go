@@ -70,7 +70,7 @@ func TestCallsGoToTheRoot(t *testing.T) {
 	publish := pmix.Publish{Proc: p, Range: pmix.RangeSession, Entries: []pmix.Entry{{Publisher: p, Key: "service", Blob: []byte("x")}}}
 	c := overlay.PMIxCall{Host: 1, Number: 1, Frame: pmix.Append(nil, 1, publish)}
 	m := overlay.Message{From: 0, Stream: link.Service, Value: c, Body: overlay.Encode(c),
-		Header: tree.Header{Kind: overlay.KindPMIxCall, To: tree.Launcher, From: 1}}
+		Header: tree.Header{Kind: overlay.KindPMIxCall, Job: job.Cold, To: tree.Launcher, From: 1}}
 	require.NoError(t, a.job.pmix.call(m))
 	passed := <-said
 	require.Equal(t, m.Header, passed.Header)
@@ -93,7 +93,7 @@ func TestModexOfAnyNode(t *testing.T) {
 	a, _, said := nodeOf(t, lostWarden{})
 	a.self.Index = 1
 	x := overlay.PMIxModex{Number: 4, Namespace: "over", Rank: 2}
-	m := overlay.Message{From: tree.Up, Stream: link.KVS, Value: x, Header: tree.Header{Kind: overlay.KindPMIxModex, To: 1, From: 0}}
+	m := overlay.Message{From: tree.Up, Stream: link.KVS, Value: x, Header: tree.Header{Kind: overlay.KindPMIxModex, Job: job.Cold, To: 1, From: 0}}
 	require.EqualError(t, a.job.ForServer(m), "it comes before the launch")
 	a.job.pmix.atNode()
 	require.NoError(t, a.job.ForServer(m))

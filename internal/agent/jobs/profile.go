@@ -138,7 +138,7 @@ func (pf *profiling) send(c *counters, r *profile.Rank) (err error) {
 			err = wrong
 			continue
 		}
-		pf.j.node.Parent().Send(link.Service, tree.Header{Kind: overlay.KindProfile, World: uint16(c.world), To: tree.Launcher, From: pf.j.node.Self().Index}, overlay.Encode(part))
+		pf.j.node.Parent().Send(link.Service, tree.Header{Kind: overlay.KindProfile, Job: pf.j.number, World: uint16(c.world), To: tree.Launcher, From: pf.j.node.Self().Index}, overlay.Encode(part))
 	}
 	return err
 }

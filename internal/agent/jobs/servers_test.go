@@ -207,7 +207,7 @@ func TestMessagesWaitForTheirWorld(t *testing.T) {
 	s := &slowServer{}
 	w.servers.add(s)
 	say := func(world int, body string) error {
-		h := tree.Header{Kind: overlay.KindRecords, World: uint16(world), To: tree.Neighbor, From: tree.Launcher}
+		h := tree.Header{Kind: overlay.KindRecords, Job: job.Cold, World: uint16(world), To: tree.Neighbor, From: tree.Launcher}
 		return a.job.FromNeighbor(overlay.Message{From: tree.Up, Stream: link.Data, Header: h, Body: []byte(body)})
 	}
 	require.NoError(t, say(0, "now"))
@@ -233,9 +233,9 @@ func TestMessagesWaitForTheirWorld(t *testing.T) {
 	require.NoError(t, say(1, "over"))
 	require.Len(t, s.told, 1)
 
-	err = a.job.FromNeighbor(overlay.Message{From: 0, Header: tree.Header{Kind: overlay.KindRecords, World: 3}})
+	err = a.job.FromNeighbor(overlay.Message{From: 0, Header: tree.Header{Kind: overlay.KindRecords, Job: job.Cold, World: 3}})
 	require.ErrorContains(t, err, "world 3, which does not exist", "a child hears of worlds from here")
-	err = a.job.FromNeighbor(overlay.Message{From: 0, Header: tree.Header{Kind: overlay.KindRecords, World: 2}})
+	err = a.job.FromNeighbor(overlay.Message{From: 0, Header: tree.Header{Kind: overlay.KindRecords, Job: job.Cold, World: 2}})
 	require.ErrorContains(t, err, "from where nothing of world 2 is")
 }
 

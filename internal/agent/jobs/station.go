@@ -41,13 +41,13 @@ func (s station) Send(to serve.Neighbor, on link.Stream, kind tree.Kind, body []
 	if to == serve.Parent {
 		s.j.upWorld(s.w, on, kind, body)
 	} else if slot := s.w.peers[to]; s.j.node.Subtree().Live(slot) {
-		s.j.node.Subtree().Forward(slot, on, tree.Header{Kind: kind, World: uint16(s.w.id), To: tree.Neighbor, From: tree.Launcher}, body)
+		s.j.node.Subtree().Forward(slot, on, tree.Header{Kind: kind, Job: s.j.number, World: uint16(s.w.id), To: tree.Neighbor, From: tree.Launcher}, body)
 	}
 }
 
 // SendTo queues one for any other node of the world.
 func (s station) SendTo(to job.NodeID, kind tree.Kind, body []byte) {
-	s.j.node.PassOn(tree.Header{Kind: kind, World: uint16(s.w.id), To: s.w.nodes[to], From: s.j.node.Self().Index}, body)
+	s.j.node.PassOn(tree.Header{Kind: kind, Job: s.j.number, World: uint16(s.w.id), To: s.w.nodes[to], From: s.j.node.Self().Index}, body)
 }
 
 // Broken cuts a neighbor off.

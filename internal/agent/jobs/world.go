@@ -247,14 +247,14 @@ func (j *Job) world(id int, kind tree.Kind) (*world, error) {
 func (j *Job) down(w *world, s link.Stream, kind tree.Kind, body []byte) {
 	for _, slot := range w.peers {
 		if j.node.Subtree().Live(slot) {
-			j.node.Subtree().Forward(slot, s, tree.Header{Kind: kind, World: uint16(w.id), To: tree.Neighbor, From: tree.Launcher}, body)
+			j.node.Subtree().Forward(slot, s, tree.Header{Kind: kind, Job: j.number, World: uint16(w.id), To: tree.Neighbor, From: tree.Launcher}, body)
 		}
 	}
 }
 
 // upWorld queues a message about a world to the parent.
 func (j *Job) upWorld(w *world, s link.Stream, kind tree.Kind, body []byte) {
-	j.node.Parent().Send(s, tree.Header{Kind: kind, World: uint16(w.id), To: tree.Launcher, From: j.node.Self().Index}, body)
+	j.node.Parent().Send(s, tree.Header{Kind: kind, Job: j.number, World: uint16(w.id), To: tree.Launcher, From: j.node.Self().Index}, body)
 }
 
 // aboutWorld handles what the parent says of a spawned world, or a child of any

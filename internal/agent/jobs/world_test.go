@@ -158,7 +158,7 @@ func TestAWorldThatLivesIsNotForgotten(t *testing.T) {
 		a, w, _ := nodeOf(t, lostWarden{})
 		served(t, a, w)
 		w.id, w.living, a.job.worlds, a.job.newest = id, living, map[int]*world{id: w}, id
-		m := overlay.Message{From: tree.Up, Header: tree.Header{Kind: overlay.KindForget, World: uint16(id)}}
+		m := overlay.Message{From: tree.Up, Header: tree.Header{Kind: overlay.KindForget, Job: job.Cold, World: uint16(id)}}
 		require.ErrorContains(t, a.job.FromParent(m), "is to be forgotten")
 		require.NotPanics(t, func() { a.job.WardenSaid(proc.Exited{World: id}) })
 	}

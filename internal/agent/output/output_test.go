@@ -38,7 +38,7 @@ func newTest(t *testing.T) (o *Output, sent <-chan message, idle <-chan bool) {
 }
 
 func drainedHeader(world uint16) tree.Header {
-	return tree.Header{Kind: overlay.KindDrained, World: world, To: tree.Neighbor, From: tree.Launcher}
+	return tree.Header{Kind: overlay.KindDrained, Job: job.Cold, World: world, To: tree.Neighbor, From: tree.Launcher}
 }
 
 func drained(world uint16) message { return message{kind: overlay.KindDrained, world: world} }
@@ -58,7 +58,7 @@ func TestALostChildIsDrainedOnce(t *testing.T) {
 	o.Child(0)(drainedHeader(0), nil)
 	o.Drain(0, 0) // lost
 	last := record(0, "last words\n")
-	o.Child(1)(tree.Header{Kind: overlay.KindOutput}, []byte(last.body))
+	o.Child(1)(tree.Header{Kind: overlay.KindOutput, Job: job.Cold}, []byte(last.body))
 	o.Child(1)(drainedHeader(0), nil)
 	require.Equal(t, last, <-sent)
 	require.Equal(t, drained(0), <-sent)
@@ -180,7 +180,7 @@ func TestOutputIsHeldUp(t *testing.T) {
 	o.enqueue(much)
 	held := make(chan bool)
 	go func() { // ends when the parent is gone
-		o.Child(0)(tree.Header{Kind: overlay.KindOutput}, much)
+		o.Child(0)(tree.Header{Kind: overlay.KindOutput, Job: job.Cold}, much)
 		close(held)
 	}()
 	o.Complete(0)

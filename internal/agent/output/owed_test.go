@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
@@ -95,7 +96,7 @@ func TestQueue(t *testing.T) {
 	next := func(kind tree.Kind, world uint16, length int) {
 		t.Helper()
 		h, body := batch.next()
-		require.Equal(t, tree.Header{Kind: kind, World: world, To: tree.Launcher, From: tree.Launcher}, h)
+		require.Equal(t, tree.Header{Kind: kind, Job: job.Cold, World: world, To: tree.Launcher, From: tree.Launcher}, h)
 		require.Len(t, body, length)
 	}
 	next(overlay.KindOutput, 0, 2)

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
@@ -45,7 +46,7 @@ func (q *queue) take() queue {
 func (q *queue) next() (h tree.Header, body []byte) {
 	first := q.pieces[0]
 	q.pieces = q.pieces[1:]
-	h = tree.Header{Kind: overlay.KindOutput, To: tree.Launcher, From: tree.Launcher}
+	h = tree.Header{Kind: overlay.KindOutput, Job: job.Cold, To: tree.Launcher, From: tree.Launcher}
 	if first.drained {
 		h.Kind, h.World = overlay.KindDrained, uint16(first.world)
 		return h, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/golaunch/golaunch/internal/agent/serve"
 	"github.com/golaunch/golaunch/internal/agent/serve/servemaster"
 	"github.com/golaunch/golaunch/internal/agent/serve/servetest"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
@@ -73,7 +74,7 @@ func TestANodeThatSaysNonsenseIsRefused(t *testing.T) {
 	n := servetest.New(t, 3, nil, 1, 1)
 	s := servemaster.New(n.Nodes[1].World)
 	say := func(text string) error {
-		m := overlay.Message{Header: tree.Header{Kind: overlay.KindMaster}, Body: []byte(text)}
+		m := overlay.Message{Header: tree.Header{Kind: overlay.KindMaster, Job: job.Cold}, Body: []byte(text)}
 		return s.Message(serve.Message{Message: m, Neighbor: serve.Parent})
 	}
 	require.ErrorContains(t, say("n1:http"), "place to meet of world 3")
@@ -84,7 +85,7 @@ func TestANodeThatSaysNonsenseIsRefused(t *testing.T) {
 	// Only who is on the way to rank 0 can know.
 	n = servetest.New(t, 3, nil, 1, 1, 1)
 	for node, from := range map[int]serve.Neighbor{0: 0, 1: 0} {
-		m := overlay.Message{Header: tree.Header{Kind: overlay.KindMaster}, Body: []byte("10.0.0.1:99")}
+		m := overlay.Message{Header: tree.Header{Kind: overlay.KindMaster, Job: job.Cold}, Body: []byte("10.0.0.1:99")}
 		s := servemaster.New(n.Nodes[node].World)
 		require.ErrorContains(t, s.Message(serve.Message{Message: m, Neighbor: from}), "whose rank 0 is elsewhere")
 		require.Empty(t, s.Env(nil))

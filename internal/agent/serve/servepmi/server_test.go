@@ -187,7 +187,7 @@ func TestGroupsOfTwoNodes(t *testing.T) {
 func TestWhoIsInAGroup(t *testing.T) {
 	w := newWorld(t, &overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB, PMIVersion: "1.2"}, Universe: -1}, 1, 1, 1, 1)
 	tell := func(from job.NodeID, g overlay.Group) error {
-		m := overlay.Message{Header: tree.Header{Kind: overlay.KindGroup}, Value: g, Body: overlay.Encode(g)}
+		m := overlay.Message{Header: tree.Header{Kind: overlay.KindGroup, Job: job.Cold}, Value: g, Body: overlay.Encode(g)}
 		return w.servers[0].Message(serve.Message{Message: m, Node: from})
 	}
 	group := []byte("0,2:1")
