@@ -17,6 +17,12 @@ func (r *run) giveUp(status int, grace time.Duration) {
 	r.endIf()
 }
 
+// giveUpFor ends the job for an error, with the exit status that it has, or ExitLauncher.
+func (r *run) giveUpFor(err error) {
+	r.report.Say("%v", err)
+	r.giveUp(job.ExitOf(err, job.ExitLauncher), 0)
+}
+
 // kill has every rank ended: SIGTERM, and SIGKILL after grace.
 func (r *run) kill(grace time.Duration) {
 	if r.killed && grace > 0 {

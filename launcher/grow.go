@@ -65,8 +65,7 @@ func (r *run) replace(hosts []job.Host) {
 
 // ReplaceFailed ends a job of which hosts cannot be started in place of dead ones.
 func (r *run) ReplaceFailed(err error) {
-	r.report.Say("%v", err)
-	r.giveUp(job.ExitLauncher, 0)
+	r.giveUpFor(err)
 }
 
 // Grown takes the hosts that are up into the plan, and goes on with the spawns

@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/stdio"
@@ -61,7 +60,7 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 		err = cmp.Or(err, p.check(plan, st))
 	}
 	if err != nil {
-		return nil, bootstrap.UsageError{Err: err}
+		return nil, job.Exit(job.ExitUsage, "%w", err)
 	}
 	onePlace := samePlace(own.Stdout, own.Stderr)
 	out := terminal{own, onePlace, report}
@@ -70,7 +69,7 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 	}
 	config := stdio.AssemblerConfig{Ranks: plan.Size, Label: o.Output.Label != "", LineMax: o.Output.LineMax, Out: out}
 	if config.LabelText, err = p.label(o.Output.Label); err != nil {
-		return nil, bootstrap.UsageError{Err: err}
+		return nil, job.Exit(job.ExitUsage, "%w", err)
 	}
 	if o.Output.Fold {
 		if p.fold, err = newFold(own.Stdout); err != nil {
@@ -358,8 +357,7 @@ func (out *output) failed(err error) {
 		out.job.giveUp(job.ExitPIPE, 0)
 		return
 	}
-	out.job.report.Say("the output cannot be written: %v", err)
-	out.job.giveUp(job.ExitLauncher, 0)
+	out.job.giveUpFor(fmt.Errorf("the output cannot be written: %w", err))
 }
 
 // close stops the timer, and shows what is folded where the job's output had no end.

@@ -54,8 +54,7 @@ func (r *run) TreeUp() {
 	case len(dead) > 0:
 		plan, err := r.plan.Without(dead)
 		if err != nil {
-			r.report.Say("%v", err)
-			r.giveUp(job.ExitLauncher, 0)
+			r.giveUpFor(err)
 			return
 		}
 		r.tellWithout(r.plan, plan)
@@ -76,19 +75,16 @@ func (r *run) tellWithout(p, q *Plan) {
 // launch sends the ranks on their way.
 func (r *run) launch() {
 	if text := r.plan.boundTooMany(r.tree.Hosts().Live, r.options.Start.BindTo, r.options.Placement.Oversubscribe, r.slots()); text != "" {
-		r.report.Say("%s", text)
-		r.giveUp(job.ExitLauncher, 0)
+		r.giveUpFor(errors.New(text))
 		return
 	}
 	if err := r.output.printer.prepare(ownWorld, r.plan); err != nil {
-		r.report.Say("%v", err)
-		r.giveUp(job.ExitUsage, 0)
+		r.giveUpFor(job.Exit(job.ExitUsage, "%w", err))
 		return
 	}
 	launch, err := r.launchMessage(r.tree.Hosts())
 	if err != nil {
-		r.report.Say("%v", err)
-		r.giveUp(job.ExitLauncher, 0)
+		r.giveUpFor(err)
 		return
 	}
 	r.worlds.knowNames(r.tree.Hosts())

@@ -3,7 +3,6 @@ package launcher
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
@@ -44,31 +42,37 @@ const drainTimeout = 2 * time.Second
 // are passed on to the ranks while it runs; ending ctx counts as SIGTERM.
 func Run(ctx context.Context, o Options, stdio IO) int {
 	report := newReporter(stdio.Stderr, o.Report.Quiet)
-	if err := o.Validate(); err != nil {
+	status, err := runAttempts(ctx, o, stdio, report)
+	if err != nil {
 		report.Say("%v", err)
-		return job.ExitUsage
+		return job.ExitOf(err, job.ExitUsage)
+	}
+	return status
+}
+
+// runAttempts carries out a job and its restarts, and returns golaunch's exit status, or
+// an error, which has one.
+func runAttempts(ctx context.Context, o Options, stdio IO, report *reporter) (status int, err error) {
+	if err := o.Validate(); err != nil {
+		return 0, err
 	}
 	o.attempt.passphrases = trees.NewPassphrases()
 	caught := make(chan os.Signal, 8) // of all attempts: what comes at the end of one is for the next
 	defer signal.Stop(caught)
 	attempts := newRestarts(o)
 	if err := attempts.clearLogs(report); err != nil {
-		report.Say("%v", err)
-		return job.ExitUsage
+		return 0, err
 	}
 	host, err := os.Hostname()
 	if err != nil {
-		report.Say("this machine has no name: %v", err)
-		return job.ExitLauncher
+		return 0, job.Exit(job.ExitLauncher, "this machine has no name: %w", err)
 	}
-	status := 0
 	var failed *failedAttempt
 	var more *wider
 	for {
 		o, err := attempts.options()
 		if err != nil {
-			report.Say("%v", err)
-			return job.ExitUsage
+			return 0, err
 		}
 		begin := time.Now()
 		patience := time.AfterFunc(planPatience, func() { report.Note("deciding where the ranks go") })
@@ -80,22 +84,23 @@ func Run(ctx context.Context, o Options, stdio IO) int {
 			if o.Hosts.Spares == 0 && len(failed.lost) > 0 {
 				report.Note("--spares N keeps N hosts free for the ranks of those that are lost")
 			}
-			return status
+			return status, nil
 		case err != nil:
-			report.Say("%v", err)
-			return job.ExitUsage
+			return 0, err
 		case failed != nil:
 			attempts.tell(failed, plan, report)
 		}
 		if more == nil { // else what is told of the plan was told
 			tellPlan(plan, &o, report)
 		}
-		if status, failed, more = runOnce(ctx, o, plan, begin, stdio, report, caught); more != nil {
+		status, failed, more, err = runOnce(ctx, o, plan, begin, stdio, report, caught)
+		switch {
+		case err != nil:
+			return 0, err
+		case more != nil:
 			attempts.widen(more)
-			continue
-		}
-		if failed == nil || !attempts.again(ctx, failed, report) {
-			return status
+		case failed == nil || !attempts.again(ctx, failed, report):
+			return status, nil
 		}
 	}
 }
@@ -122,17 +127,16 @@ func tellPlan(p *Plan, o *Options, report *reporter) {
 // runOnce carries the job out once, which began with its plan. What it leaves if it
 // fails by itself comes beside its exit status, and how it is to begin anew where others
 // use what it wants.
-func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio IO, report *reporter, caught chan os.Signal) (int, *failedAttempt, *wider) {
+func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio IO, report *reporter, caught chan os.Signal) (int, *failedAttempt, *wider, error) {
 	if o.Report.DryRun {
 		rows := maxRows
 		if o.Start.Verbose > 0 {
 			rows = 0
 		}
 		if _, err := io.WriteString(stdio.Stdout, plan.text(rows)); err != nil {
-			report.Say("the output cannot be written: %v", err)
-			return job.ExitLauncher, nil, nil
+			return 0, nil, nil, job.Exit(job.ExitLauncher, "the output cannot be written: %w", err)
 		}
-		return 0, nil, nil
+		return 0, nil, nil, nil
 	}
 	if plan.network.order != "" && o.Start.Verbose > 0 {
 		report.Say("order of hosts: %s", plan.network.order)
@@ -141,24 +145,16 @@ func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio 
 		report.Say("map of ranks: %s", text)
 	}
 	if err := cmp.Or(prepareFile("--report", o.Report.File, 0o644), prepareFile("--trace", o.Report.TraceFile, privateMode), prepareFile("--profile", o.Report.ProfileFile, privateMode)); err != nil {
-		report.Say("%v", err)
-		return job.ExitUsage, nil, nil
+		return 0, nil, nil, err
 	}
 	c, err := newCold(ctx, o, plan, report, stdio, caught)
 	if err != nil {
-		report.Say("%v", err)
-		switch {
-		case errors.As(err, new(bootstrap.UsageError)):
-			return job.ExitUsage, nil, nil
-		case errors.Is(err, trees.ErrInterrupted):
-			return job.ExitINT, nil, nil
-		}
-		return job.ExitLauncher, nil, nil
+		return 0, nil, nil, job.Exit(job.ExitOf(err, job.ExitLauncher), "%w", err)
 	}
 	c.job.account.began = begin
 	defer c.close()
 	status := c.run()
-	return status, c.job.outcome(), c.job.wider
+	return status, c.job.outcome(), c.job.wider, nil
 }
 
 // run is one job while it runs: everything that a user sees of it. It belongs to the

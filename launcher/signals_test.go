@@ -282,7 +282,8 @@ func TestASignalBetweenAttempts(t *testing.T) {
 	caught := make(chan os.Signal, 8)
 	defer signal.Stop(caught)
 	caught <- syscall.SIGINT
-	status, again, more := runOnce(t.Context(), *o, p, time.Now(), IO{Stdout: io.Discard, Stderr: io.Discard}, report, caught)
+	status, again, more, err := runOnce(t.Context(), *o, p, time.Now(), IO{Stdout: io.Discard, Stderr: io.Discard}, report, caught)
+	require.NoError(t, err)
 	require.Equal(t, job.ExitINT, status)
 	require.Nil(t, again)
 	require.Nil(t, more)

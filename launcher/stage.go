@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
@@ -35,7 +34,7 @@ type filesSent struct{ err error }
 func newStaging(o *Options) (*staging, error) {
 	files, err := stage.OpenFiles(o.Boot.Stage)
 	if err != nil {
-		return nil, bootstrap.UsageError{Err: fmt.Errorf("--stage: %w", err)}
+		return nil, job.Exit(job.ExitUsage, "--stage: %w", err)
 	}
 	return &staging{files: files, dir: o.Programs.Dir}, nil
 }
@@ -110,8 +109,7 @@ func (r *run) sendFiles() {
 func (r *run) filesSent(e filesSent) {
 	r.staging.sending = false
 	if e.err != nil {
-		r.report.Say("--stage: %v", e.err)
-		r.giveUp(job.ExitLauncher, 0)
+		r.giveUpFor(fmt.Errorf("--stage: %w", e.err))
 		return
 	}
 	r.account.clock.Mark("files sent")

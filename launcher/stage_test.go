@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/golaunch/golaunch/internal/bootstrap"
 	"github.com/golaunch/golaunch/internal/job"
 )
 
@@ -44,6 +43,6 @@ func TestStagedPrograms(t *testing.T) {
 	require.Empty(t, s.programs([]job.App{{Argv: []string{app}, Dir: here}}), "nothing is brought")
 
 	_, err = newStaging(&Options{Boot: BootOptions{Stage: []string{"/no/such/file"}}})
-	require.ErrorAs(t, err, new(bootstrap.UsageError), "it is the command line that is wrong")
+	require.Equal(t, job.ExitUsage, job.ExitOf(err, job.ExitLauncher), "it is the command line that is wrong")
 	require.EqualError(t, err, "--stage: /no/such/file: no such file or directory")
 }

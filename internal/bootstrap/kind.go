@@ -139,12 +139,3 @@ type Learner interface {
 	// Learned is the Setup for agents that are told their part now.
 	Learned() []byte
 }
-
-// UsageError is a fault of the user's values.
-type UsageError struct{ Err error }
-
-// Error is that of the cause.
-func (e UsageError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the cause.
-func (e UsageError) Unwrap() error { return e.Err }

@@ -134,7 +134,7 @@ func namesOf(hosts []job.Host) ([]string, error) {
 	first := make(map[string]job.Host, len(hosts))
 	for i, h := range hosts {
 		if f, twice := first[h.Name]; twice {
-			return nil, bootstrap.UsageError{Err: fmt.Errorf("%s: host %s is named already at %s: agents that are started in bulk are told apart by their hosts' names", h.Pos, h.Name, f.Pos)}
+			return nil, job.Exit(job.ExitUsage, "%s: host %s is named already at %s: agents that are started in bulk are told apart by their hosts' names", h.Pos, h.Name, f.Pos)
 		}
 		first[h.Name], names[i] = h, h.Name
 	}

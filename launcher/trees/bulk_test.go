@@ -37,7 +37,7 @@ func TestBulkThatCannotStart(t *testing.T) {
 	require.ErrorContains(t, try(refused, job.Host{Name: "a"}), "no allocation")
 	err = try(refused, job.Host{Name: "a", Pos: "file:1"}, job.Host{Name: "a", Port: 22, Pos: "file:2"})
 	require.ErrorContains(t, err, "file:2: host a is named already at file:1")
-	require.ErrorAs(t, err, new(bootstrap.UsageError))
+	require.Equal(t, job.ExitUsage, job.ExitOf(err, job.ExitLauncher))
 	require.ErrorContains(t, try(bootstrap.Opened{Bulk: noBulk{}, Listen: "not.an.address.invalid"}, job.Host{Name: "a"}), "listen")
 	addr, err := listenAt(t.Context(), "", []string{"127.0.0.1"})
 	require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
@@ -24,7 +25,7 @@ var (
 	errNoTerminal = errors.New("there is no terminal to ask for the passphrase at")
 	errLate       = errors.New("passphrases are asked for before the job is launched")
 	// ErrInterrupted is that of a question that somebody ended, as by Ctrl-C.
-	ErrInterrupted = errors.New("interrupted at the question for a passphrase")
+	ErrInterrupted = job.Exit(job.ExitINT, "interrupted at the question for a passphrase")
 )
 
 // Passphrases asks for those of private keys, at the terminal that controls the session

@@ -41,7 +41,7 @@ func SGE() bootstrap.Kind {
 	k.Open = func(ctx context.Context, j bootstrap.Job) (*bootstrap.Opened, error) {
 		program, err := qrsh(j.Getenv)
 		if err != nil {
-			return nil, bootstrap.UsageError{Err: fmt.Errorf("--bootstrap %s: %w", sgeName, err)}
+			return nil, job.Exit(job.ExitUsage, "--bootstrap %s: %w", sgeName, err)
 		}
 		word, err := bootstrap.CommandLine([]string{program})
 		if err != nil {

@@ -113,7 +113,7 @@ func checkHosts(getenv func(string) string, _ bootstrap.Values, hosts []job.Host
 func open(_ context.Context, j bootstrap.Job) (*bootstrap.Opened, error) {
 	path, err := exec.LookPath("srun")
 	if err != nil {
-		return nil, bootstrap.UsageError{Err: fmt.Errorf("--bootstrap %s: srun is not in PATH; --bootstrap ssh does without", name)}
+		return nil, job.Exit(job.ExitUsage, "--bootstrap %s: srun is not in PATH; --bootstrap ssh does without", name)
 	}
 	groups, err := hostlist.SlurmGroups(j.Getenv)
 	if err != nil {

@@ -44,12 +44,12 @@ type Setup struct {
 func openJob(ctx context.Context, j bootstrap.Job) (*bootstrap.Opened, error) {
 	config, err := LoadConfig(Options{File: j.Values[configOption], Lines: lines(j.Values[keywordOption])})
 	if err != nil {
-		return nil, bootstrap.UsageError{Err: err}
+		return nil, job.Exit(job.ExitUsage, "%w", err)
 	}
 	targets := make([]Target, len(j.Hosts))
 	for i, h := range j.Hosts {
 		if targets[i], err = config.Target(h); err != nil {
-			return nil, bootstrap.UsageError{Err: fmt.Errorf("%s: %w", h.Pos, err)}
+			return nil, job.Exit(job.ExitUsage, "%s: %w", h.Pos, err)
 		}
 	}
 	for _, w := range config.Warnings() {
