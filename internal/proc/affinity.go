@@ -47,7 +47,7 @@ func (b *binder) back(cpus []int, pid int) (note string) {
 	if cpus == nil {
 		return ""
 	}
-	_ = unix.SetAffinity(0, b.own) // what was allowed before; if none of it is now, nothing is better
+	_ = unix.SetAffinity(0, b.own) // the earlier mask; if none of it is allowed now, nothing is better
 	if pid == 0 {
 		return ""
 	}

@@ -94,12 +94,12 @@ func (c *cgroup) populated() bool {
 	return err == nil && strings.Contains(string(text), "populated 1")
 }
 
-// forbidsStart says why no process can be started in the cgroup that fd is, if
-// that is so. It costs a fork, so ask where a start has failed. That something is
-// short, here or in general, is no fault of the cgroup's.
+// forbidsStart returns the reason that no process can be started in the cgroup fd, if
+// there is one. It costs a fork, so ask where a start has failed. A shortage, here or
+// in general, is no fault of the cgroup's.
 func forbidsStart(fd int) error {
 	// A name that is too long tells executing (ENAMETOOLONG) from forking (any
-	// other error: ENOENT, too, is what forking into a removed cgroup gives).
+	// other error: forking into a removed cgroup gives ENOENT, too).
 	pid, err := syscall.ForkExec(strings.Repeat("/", 2*syscall.PathMax), []string{"none"}, &syscall.ProcAttr{
 		Env: []string{}, Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: fd},
 	})

@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// Close ends the warden, which kills what is left of the job first if it was
-// not told to Finish, and waits for it. What a warden leaves that was killed, now
-// or before, Close ends and removes itself. Next must not be running, or it
-// returns os.ErrClosed.
+// Close ends the warden, which kills the rest of the job first if it was not told to
+// Finish, and waits for it. Close itself ends and removes the leftovers of a warden
+// that was killed, now or before. Next must not be running, or it returns os.ErrClosed.
 func (w *Warden) Close() { w.close(leaveLimit) }
 
 // Destroy kills the warden at once, for one that does not do what it is told:
@@ -24,7 +23,7 @@ func (w *Warden) close(limit time.Duration) {
 	w.closed = true
 	w.more.Signal()
 	w.mu.Unlock()
-	w.sock.Close() // which the warden notices
+	w.sock.Close() // the warden notices
 	w.wake()
 	stop := time.AfterFunc(limit, func() { _ = w.proc.Kill() })
 	defer stop.Stop()
@@ -32,14 +31,14 @@ func (w *Warden) close(limit time.Duration) {
 	w.succeed.Do(w.inherit)
 }
 
-// inherit does what a warden did not come to that was killed, or crashed.
+// inherit does the remaining work of a warden that was killed, or crashed.
 func (w *Warden) inherit() {
 	if w.state != nil && (w.state.ExitCode() == 0 || w.state.ExitCode() == leftSome) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), inheritLimit)
 	defer cancel()
-	// What cannot be ended now, its parent or the next job has to.
+	// Processes that survive this are left to the agent's parent or the next job.
 	_ = Sweep(ctx, SweepOptions{JobID: w.opts.JobID, Cgroup: w.cgroupDir()})
 }
 
@@ -74,8 +73,8 @@ func (w *Warden) Sweep(ctx context.Context, keep func(pid int) bool) error {
 // gets no thread or no memory.
 const gaveUp = 2
 
-// how says how the warden ended, for which it waits a moment.
-func (w *Warden) how() string {
+// describeEnd describes the end of the warden, for which it waits a moment.
+func (w *Warden) describeEnd() string {
 	select {
 	case <-w.ended:
 	case <-time.After(time.Second): // it closed its socket but lives
@@ -90,13 +89,13 @@ func (w *Warden) how() string {
 	return w.state.String()
 }
 
-// lost describes how the warden ended.
+// lost returns ErrLost with the end of the warden, also to later callers of Next.
 func (w *Warden) lost(cause error) error {
-	how := w.how()
+	end := w.describeEnd()
 	if cause != nil && !errors.Is(cause, io.EOF) {
-		how += ": " + cause.Error()
+		end += ": " + cause.Error()
 	}
-	err := fmt.Errorf("%w (pid %d): %s", ErrLost, w.proc.Pid, how)
+	err := fmt.Errorf("%w (pid %d): %s", ErrLost, w.proc.Pid, end)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.failed == nil {

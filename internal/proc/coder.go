@@ -12,8 +12,8 @@ import (
 // coder is a message's body while it is written or read: its fields one after the
 // other, numbers as in encoding/binary, strings and lists behind their length.
 // One description of a message serves both ways, so that they agree. A warden
-// lives for little longer than its ranks: what learns types while it runs would
-// cost more than all else that is done with messages.
+// lives for little longer than its ranks: a coder that learns types at run time would
+// cost more than all other work on messages.
 type coder struct {
 	bytes   []byte // written so far, or to be read
 	reading bool

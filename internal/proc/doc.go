@@ -28,7 +28,7 @@
 // tree. When the warden dies, the agent, a subreaper as well, does the
 // same with Warden.Sweep. When both die, Sweep finds processes by GOLAUNCH_JOB.
 //
-// What is NOT here: what ranks say (packages stdio and pmi), which ranks run
-// where and with which environment (package launcher), and what an exit means
-// for the job (package agent).
+// NOT here: the output and requests of ranks (packages stdio and pmi), their placement
+// and environment (package launcher), and the meaning of an exit for the job (package
+// agent).
 package proc

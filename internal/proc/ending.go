@@ -11,12 +11,12 @@ import (
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
-// KillLimit is how long processes may take to die of SIGKILL before the warden
-// says that it cannot end them: ones in uninterruptible sleep, or another user's. That
-// word has to come before the node counts as silent (overlay.Common.Patience).
+// KillLimit is the time that processes have to die of SIGKILL before the warden reports
+// that it cannot end them: ones in uninterruptible sleep, or another user's. The report
+// has to come before the node counts as silent (overlay.Common.Patience).
 const KillLimit = 2200 * time.Millisecond
 
-// phase is how far the end of a job has come.
+// phase is a stage of the end of a job.
 type phase uint8
 
 const (
@@ -33,7 +33,7 @@ type ending struct {
 	again    time.Time             // when killing looks once more
 	rounds   int                   // of killing
 	empty    int                   // of these, the last ones, in which nothing of the job was found
-	survived error                 // what could not be ended
+	survived error                 // names the processes that could not be ended
 	own      map[int]time.Duration // ranks that began to end before they were told to, and when that was seen
 	cut      bool                  // killing began since ranks outlived their grace
 }
@@ -65,7 +65,7 @@ func (w *warden) reap() {
 		j := c.job
 		at, own := w.takeEnding(j, pid)
 		w.out.add(wireEvent{
-			Kind: evExited, Job: j.number, World: c.World, Rank: int(c.Rank), PID: pid, Code: int(status), Text: w.killer(j, status),
+			Kind: evExited, Job: j.number, World: c.World, Rank: int(c.Rank), PID: pid, Code: int(status), Text: w.killCause(j, status),
 			User: time.Duration(usage.Utime.Nano()), System: time.Duration(usage.Stime.Nano()),
 			MaxRSS: usage.Maxrss << 10, // the kernel counts KiB
 			At:     time.Now().UnixNano(), Clock: at, Provoked: !own, Cut: j.cut && status.Signaled() && status.Signal() == syscall.SIGKILL,
@@ -73,10 +73,10 @@ func (w *warden) reap() {
 	}
 }
 
-// killer says why the kernel has killed a rank, or a process of a shell that is
-// one, if it has. Whom the warden kills it does not ask about.
-func (w *warden) killer(j *wardenJob, status syscall.WaitStatus) string {
-	const byShell = 128 + int(syscall.SIGKILL) // what shells exit with
+// killCause returns the kernel's reason for killing a rank, or a process of a shell
+// that is one; "" if the kernel has not, or the warden kills them itself.
+func (w *warden) killCause(j *wardenJob, status syscall.WaitStatus) string {
+	const byShell = 128 + int(syscall.SIGKILL) // exit status of a shell of which a process was killed
 	killed := status.Signaled() && status.Signal() == syscall.SIGKILL || status.ExitStatus() == byShell
 	switch {
 	case j.phase == terminating || j.phase == killing:
@@ -332,5 +332,5 @@ func (n *ending) patience() time.Duration {
 // finished reports that the warden's work is done.
 func (w *warden) finished() bool { return w.final && w.tree.phase == gone }
 
-// left is what the warden exits with.
-func (w *warden) left() error { return w.tree.survived }
+// survivors returns the error of processes that could not be ended.
+func (w *warden) survivors() error { return w.tree.survived }

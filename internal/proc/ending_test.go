@@ -34,7 +34,7 @@ env -i /usr/bin/setsid /bin/sh -c '/bin/sh -c "echo \$\$; exec /bin/sleep 1000" 
 echo $$
 `
 
-// stubbornCount is how many pids it prints.
+// stubbornCount is the number of pids that it prints.
 const stubbornCount = 4
 
 func lines(n int) func(string) bool {
@@ -62,7 +62,7 @@ func TestKillGivesGrace(t *testing.T) {
 	f := begin(t, Options{})
 	f.shell(`trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 1000 & wait; done`)
 	f.says(0, lines(1))
-	require.NoError(t, f.Signal(syscall.SIGSTOP)) // which must not keep it from obeying
+	require.NoError(t, f.Signal(syscall.SIGSTOP)) // must not keep the rank from obeying
 	require.NoError(t, f.Kill(time.Hour))
 	f.until("gone", func() bool { return len(f.gone) == 1 })
 	assert.Equal(t, exitStatus(5), f.exited[0].Status)
@@ -176,7 +176,7 @@ func TestLaunchAfterKill(t *testing.T) {
 	f.ends(1)
 	assert.Equal(t, exitStatus(4), f.exited[0].Status)
 
-	// Without waiting for the end of what is killed: what comes later is spared.
+	// Without waiting for the end of killed ranks: later ones are spared.
 	s := Spec{Apps: []App{{Argv: []string{"/bin/sleep", "1000"}}, {Argv: []string{"/bin/sh", "-c", "exit 5"}}}}
 	require.NoError(t, f.Launch(s, []Child{{Rank: 1}}))
 	f.until("start", func() bool { return len(f.started) == 2 })
@@ -268,7 +268,7 @@ func TestWardenDies(t *testing.T) {
 	})
 }
 
-// What a resource manager sends to all of a job, wardens too, is the agent's to act on:
+// Only the agent acts on signals of a resource manager to all of a job, wardens too:
 // ranks go on until it says so.
 func TestWardenLeavesSignalsToTheAgent(t *testing.T) {
 	f := begin(t, Options{})
@@ -360,7 +360,7 @@ func TestStoppedAgentDies(t *testing.T) {
 		})]
 		group := cgroupOf(t, rank)
 		require.NoError(t, agent.Process.Signal(syscall.SIGSTOP))
-		require.NoError(t, syscall.Kill(rank, syscall.SIGKILL)) // which the warden tells
+		require.NoError(t, syscall.Kill(rank, syscall.SIGKILL)) // the warden reports it
 		require.Eventually(t, func() bool {
 			_, err := os.Stat(fmt.Sprintf("/proc/%d", rank))
 			stat, serr := os.ReadFile(fmt.Sprintf("/proc/%d/stat", warden))
@@ -488,8 +488,8 @@ func TestOrdinaryUser(t *testing.T) {
 		"status 0\nstatus 0\nall dead\n", string(out))
 }
 
-// What two killed processes could not remove, the next job does; another job's
-// cgroup stays, even if nothing runs in it.
+// The next job removes the cgroups that two killed processes could not; another job's
+// stays, even if nothing runs in it.
 func TestStaleCgroups(t *testing.T) {
 	used, err := newCgroup(cgroupPrefix("used") + strconv.Itoa(os.Getpid()))
 	if err != nil {

@@ -53,8 +53,8 @@ next:
 	return buf
 }
 
-// varName is what stands before the = of NAME=value. As in the C library, an =
-// at the very beginning belongs to the name.
+// varName returns the NAME of NAME=value. As in the C library, an = at the very
+// beginning belongs to the name.
 func varName(v string) string {
 	if v == "" {
 		return ""

@@ -16,7 +16,7 @@ type Event interface{ event() }
 // receiver from now on, are nonblocking and close-on-exec; Stdin is -1 where the
 // rank has /dev/null. Stdout may be the master of a pseudo-terminal (Child.Unbuffered),
 // which ends with EIO. Of a rank with a terminal Stdin and Stdout are its master, the
-// same open file, and Stderr is -1. PMI shows the warden when the rank ends: who has it
+// same open file, and Stderr is -1. PMI shows the warden the end of the rank: its owner
 // closes it after Exited.
 type Started struct {
 	Job   job.Number
@@ -37,7 +37,7 @@ type StartFailed struct {
 	// working directory that the user named, or job.ExitLauncher where the fault
 	// is neither's.
 	Code int
-	Text string // which program, what is wrong and what to do
+	Text string // the program, its fault and the remedy
 	// Provoked says that nothing is wrong: Kill or Finish came before the rank's
 	// turn.
 	Provoked bool
@@ -54,8 +54,8 @@ type Exited struct {
 	Killer string // why the kernel killed it, or a process of a shell's; "" where it did not, or does not tell
 	Usage  Usage
 	At     time.Time // when it was reaped
-	// Clock is when it ended, by the end of file on its socket, or was seen to, on the
-	// node's monotonic clock (unix.Monotonic).
+	// Clock is the time of its end, by the end of file on its socket, or else of the
+	// warden's noticing it, on the node's monotonic clock (unix.Monotonic).
 	Clock time.Duration
 	// Provoked says that Kill or Finish came before it began to end.
 	Provoked bool
@@ -63,7 +63,7 @@ type Exited struct {
 	Cut bool
 }
 
-// Usage is what a rank and its reaped children consumed.
+// Usage counts the resources that a rank and its reaped children consumed.
 type Usage struct {
 	User, System time.Duration
 	MaxRSS       int64 // bytes, of the largest process
@@ -72,15 +72,15 @@ type Usage struct {
 // Note is something that the user should know and that is no error.
 type Note struct {
 	Job   job.Number // 0 if it is about none
-	Level int        // how many -v the user gives to be told of it
+	Level int        // number of -v with which the user is told of it
 	Text  string
 }
 
 // Beat answers Warden.Beat.
 type Beat struct{}
 
-// Gone answers Kill and Finish: of what the job has ever started nothing runs any
-// more, save what Text names. That of job 0 answers Finish last.
+// Gone answers Kill and Finish: no process that the job has ever started runs any more,
+// except those that Text names. That of job 0 answers Finish last.
 type Gone struct {
 	Job job.Number
 	// Text is empty, or says which processes could not be ended and why.

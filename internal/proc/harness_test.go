@@ -21,7 +21,7 @@ import (
 // patience bounds every wait of the tests; nothing takes nearly as long.
 const patience = 2 * time.Minute
 
-// fixture is a warden and what it has reported.
+// fixture is a warden and its events.
 type fixture struct {
 	*Warden
 	t       *testing.T
@@ -40,7 +40,7 @@ type fixture struct {
 	pmi     map[job.Rank]*os.File
 }
 
-// output collects what a rank writes.
+// output collects a rank's output.
 type output struct {
 	f    *os.File
 	mu   sync.Mutex

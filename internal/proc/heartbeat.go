@@ -2,8 +2,8 @@ package proc
 
 import "time"
 
-// BeatsPerLoss is how many heartbeats an agent sends in the time after which it,
-// or a warden that answers none of them, counts as lost.
+// BeatsPerLoss is the number of heartbeats that an agent sends in the time after which
+// it, or a warden that answers none of them, counts as lost.
 const BeatsPerLoss = 4
 
 // heartbeat is the warden's watch over its agent. One that is stopped, or hangs,
@@ -32,7 +32,7 @@ func (h *heartbeat) lost(now time.Time) bool {
 	return h.silent > BeatsPerLoss
 }
 
-// wait is how long it is until the next tick; negative if there is none.
+// wait returns the time until the next tick; negative if there is none.
 func (h *heartbeat) wait(now time.Time) time.Duration {
 	if h.next.IsZero() {
 		return -1

@@ -12,7 +12,7 @@ import (
 // HelperFD is a helper's end of the stream socket between it and the agent.
 const HelperFD = 3
 
-// helperMask is a helper's file mode creation mask: what it makes is for this user.
+// helperMask is a helper's file mode creation mask: its files are for this user.
 const helperMask = 0o077
 
 // Helper is a process of golaunch's own beside the ranks, which serves them. It has
@@ -23,7 +23,7 @@ type Helper struct {
 	Number int      // the caller's; handed back in events
 	Argv   []string // the file to execute, which is sought nowhere, and arguments
 	Env    []string // all of its environment; GOLAUNCH_JOB is added
-	Files  uint64   // how many files it may have open, where this host allows so many
+	Files  uint64   // bound on its open files, where this host allows so many
 }
 
 // HelperStarted says that a helper runs. The descriptors belong to the receiver from
@@ -81,8 +81,8 @@ type helping struct {
 	number int
 }
 
-// mayHelp reports that a helper waits for its start and nothing is in its way: what
-// mayStart says of ranks, but that a stop of these is none.
+// mayHelp reports that a helper waits for its start and nothing is in its way, as
+// mayStart does of ranks, whose stop is not in the way of helpers.
 func (w *warden) mayHelp(j *wardenJob) bool {
 	return len(j.toHelp) > 0 && w.out.clear() && (j.phase == running || j.phase == gone)
 }
@@ -108,7 +108,7 @@ func (w *warden) startHelper(j *wardenJob) {
 // forkHelper starts a helper. The descriptors are the parent's ends, in the order of
 // wireEvent.
 func (w *warden) forkHelper(j *wardenJob, h *Helper) (pid int, parent []int, err error) {
-	w.ownFiles()                     // whose launch's limits and mask were in force sets them again
+	w.ownFiles()                     // the next rank sets its launch's limits and mask again
 	_, _ = unix.RaiseNoFile(h.Files) // with less it says so itself
 	unix.SetUmask(helperMask)
 	mine, its, err := unix.StreamPair()
@@ -144,7 +144,7 @@ func (w *warden) helperEnded(pid int, status syscall.WaitStatus) bool {
 		return true
 	}
 	w.out.add(wireEvent{
-		Kind: evHelperEnded, Job: h.job.number, Rank: h.number, PID: pid, Code: int(status), Text: w.killer(h.job, status),
+		Kind: evHelperEnded, Job: h.job.number, Rank: h.number, PID: pid, Code: int(status), Text: w.killCause(h.job, status),
 		Provoked: h.job.phase == terminating || h.job.phase == killing,
 	})
 	return true

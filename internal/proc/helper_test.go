@@ -34,7 +34,7 @@ func (f *fixture) helps(n int, script string) (pid int, line string) {
 
 const sleeper = "trap '' TERM USR1; echo ready; sleep 1000 & wait; wait"
 
-// A helper and the agent talk over a socket; what it prints comes over one pipe.
+// A helper and the agent talk over a socket; its output comes over one pipe.
 func TestHelperTalks(t *testing.T) {
 	bothWays(t, func(t *testing.T, o Options) {
 		before := openFiles(t)
@@ -76,8 +76,8 @@ func TestHelperFails(t *testing.T) {
 	f.finishes()
 }
 
-// What ranks are told a helper does not hear; it is there as long as one of them, and
-// ends with what they leave.
+// A helper does not hear the signals of ranks; it is there as long as one of them, and
+// ends with their leftovers.
 func TestHelperIsNoRank(t *testing.T) {
 	bothWays(t, func(t *testing.T, o Options) {
 		f := begin(t, o)

@@ -81,9 +81,9 @@ func (w *warden) lead(j *wardenJob, pid int) {
 	j.sessions[pid] = true
 }
 
-// claimed finds which of all are the job's while others are open: by the sessions that its
-// ranks and helpers lead, by descent from these, and what left both by GOLAUNCH_JOB. What
-// none of them tells stays until the tree ends.
+// claimed finds the job's processes while other jobs are open: by the sessions that its
+// ranks and helpers lead, by descent from these, and those that left both by
+// GOLAUNCH_JOB. Processes that no job claims stay until the tree ends.
 func (w *warden) claimed(j *wardenJob, all []process) map[int]bool {
 	ours := descendants(all, os.Getpid(), nil)
 	other := func(pid int) bool {
@@ -118,7 +118,7 @@ func (w *warden) claimed(j *wardenJob, all []process) map[int]bool {
 	return found
 }
 
-// note tells the agent what the user should know of a job.
+// note sends the agent a note about a job for the user.
 func (w *warden) note(j *wardenJob, level int, text string) {
 	w.out.add(wireEvent{Kind: evNote, Job: j.number, Code: level, Text: text})
 }
@@ -164,7 +164,7 @@ func (w *warden) hearRemoved() {
 // scratchNotes removes the job's files, and notes those that could not be.
 func scratchNotes(j *wardenJob) (notes []wireEvent) {
 	for _, dir := range j.scratch {
-		if err := unix.RemoveTree(dir); err != nil && !errors.Is(err, os.ErrPermission) { // where it is not ours it was not made
+		if err := unix.RemoveTree(dir); err != nil && !errors.Is(err, os.ErrPermission) { // another user's folder is none of the job's
 			notes = append(notes, wireEvent{Kind: evNote, Job: j.number, Text: fmt.Sprintf("the job's files could not be removed: %v", err)})
 		}
 		unix.RemoveRootCache(filepath.Dir(dir))

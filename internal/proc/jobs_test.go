@@ -131,7 +131,7 @@ func TestFilesOfAJob(t *testing.T) {
 	require.Empty(t, f.notes)
 }
 
-// What is asked about a job that is not open, or not any more, is passed over.
+// Requests about a job that is not open, or not any more, are passed over.
 func TestJobsThatAreNotOpen(t *testing.T) {
 	f := begin(t, Options{})
 	require.ErrorContains(t, f.OpenJob(job.TreeItself), "the tree itself")

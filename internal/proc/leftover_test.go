@@ -13,7 +13,7 @@ import (
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
-// However a warden ends, its cgroup and what runs in it do not outlast Close.
+// A warden's cgroup and the processes in it do not outlast Close, however it ends.
 func TestNothingStaysOfAWarden(t *testing.T) {
 	needCgroup(t)
 	for name, end := range map[string]struct {

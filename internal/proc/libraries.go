@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// Needs is what a program's file says it needs to run.
+// Needs lists the needs of a program, as its file has them.
 type Needs struct {
 	Libraries []string // shared libraries that it names itself, as in libc.so.6
-	Platform  string   // processor and word size: what can be in one process has the same
-	File      string   // where it is
+	Platform  string   // processor and word size: the same for all files of a process
+	File      string   // its path
 }
 
 // ProgramNeeds looks at the file that an app runs on this host, given its
@@ -70,17 +70,17 @@ func below(dir, path string) string {
 	return dir + "/" + path // not Join, which would turn ./x into x
 }
 
-// mostLooked bounds how many processes LoadedFile looks at.
+// mostLooked bounds the processes that LoadedFile looks at.
 const mostLooked = 64
 
-// identity is what a launcher of whatever kind tells its ranks, and another tells
-// its own otherwise.
+// identity names the variables by which launchers of any kind tell ranks their job,
+// each in its own way.
 var identity = []string{
 	jobVariable, "PMI_FD", "PMI_PORT", "PMI_RANK", "PMI_SIZE",
 	"PMIX_RANK", "PMIX_NAMESPACE", "OMPI_COMM_WORLD_SIZE",
 }
 
-// LoadedLibrary is the name, as in libc.so.6, of what LoadedFile finds.
+// LoadedLibrary returns the name, as in libc.so.6, of the file that LoadedFile finds.
 func LoadedLibrary(pid int, match func(name string) bool) string {
 	file := LoadedFile(pid, match)
 	if file == "" {

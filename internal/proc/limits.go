@@ -50,7 +50,7 @@ func matters(l Rlimit) bool {
 		return true
 	case unix.RLIMIT_NOFILE:
 		return l.Cur < fewFiles
-	case unix.RLIMIT_MEMLOCK: // which adapters for RDMA need
+	case unix.RLIMIT_MEMLOCK: // adapters for RDMA need it
 		adapters, err := os.ReadDir("/sys/class/infiniband")
 		return err == nil && len(adapters) > 0
 	}

@@ -48,7 +48,7 @@ type warden struct {
 	heart    heartbeat
 	memory   *memory
 	marks    marks
-	tree     *wardenJob // what belongs to no job: its cgroup has those of jobs below
+	tree     *wardenJob // for processes of no job; its cgroup has those of jobs below
 	jobs     map[job.Number]*wardenJob
 	order    []*wardenJob // of jobs, as they were opened; a list that was read stays as it was
 	live     map[int]liveRank
@@ -104,7 +104,7 @@ func runWarden(args []string) error {
 		return err
 	}
 	unix.CloseOnExec(agentFD)
-	// What the agent's own parent left open is none of the ranks'.
+	// Descriptors that the agent's own parent left open are not for ranks.
 	first, shared := agentFD+1, -1
 	if slices.Contains(args[5:], sharedWord) {
 		first, shared = SharedFD+1, SharedFD
@@ -173,11 +173,11 @@ func newWarden(jobID string, noCgroup bool) (*warden, *hello, error) {
 
 // loop runs until the job has been ended and the agent told, or is gone itself.
 func (w *warden) loop() error {
-	// What a resource manager sends to all processes of a job is the agent's to act on.
-	// Caught and not ignored: ranks would inherit that. SIGTERM alone, as of unix.ForRanks
-	// Go's runtime does nothing: for each signal that it is to catch, Go goes from this
-	// thread to others and back a few times, so that of children is not among them before
-	// the first child, either.
+	// Only the agent acts on signals of a resource manager to all processes of a job.
+	// Caught and not ignored: ranks would inherit that. SIGTERM alone, as of
+	// unix.ForRanks Go's runtime does nothing: for each signal that it is to catch, Go
+	// goes from this thread to others and back a few times, so that of children is not
+	// among them before the first child, either.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM)
 	children := make(chan os.Signal, 1)
 	go func() { // lives as long as the process
@@ -416,7 +416,7 @@ func (w *warden) leave() error {
 		}
 	}
 	if w.out.closed {
-		return w.left()
+		return w.survivors()
 	}
 	// Only the end of the agent can keep the last messages from being taken.
 	deadline := time.Now().Add(KillLimit)
@@ -429,5 +429,5 @@ func (w *warden) leave() error {
 		}
 	}
 	unix.Close(w.sock)
-	return w.left()
+	return w.survivors()
 }

@@ -15,7 +15,7 @@ import (
 // who keeps it open until the rank was reaped: no descriptor of the warden's is held.
 type marks struct {
 	poll  *unix.Poller
-	delay time.Duration         // how long the thread had been kept waiting before it slept; see late
+	delay time.Duration         // time that the thread had waited for a processor before it slept; see wakeDelay
 	slept bool                  // that is known
 	ended map[int]time.Duration // by pid, of ranks that are not reaped yet; by the monotonic clock
 }
@@ -36,8 +36,9 @@ func (m *marks) sleeps(busy bool) {
 	}
 }
 
-// late is how long the thread waited for a processor after something woke it.
-func (m *marks) late() time.Duration {
+// wakeDelay returns the time that the thread waited for a processor after something
+// woke it.
+func (m *marks) wakeDelay() time.Duration {
 	now, ok := unix.RunDelay()
 	if !ok || !m.slept {
 		return 0
@@ -58,7 +59,7 @@ func (m *marks) note(ready []unix.Ready) {
 			first = false
 			at = unix.Monotonic()
 			if m.poll.Woken(r.Tag) {
-				at -= m.late()
+				at -= m.wakeDelay()
 			}
 		}
 		at++ // no two at the same time
@@ -69,7 +70,7 @@ func (m *marks) note(ready []unix.Ready) {
 	}
 }
 
-// take tells when a rank ended that was reaped just now.
+// take returns the time at which a rank ended that was reaped just now.
 func (m *marks) take(pid int) time.Duration {
 	at, marked := m.ended[pid]
 	if !marked { // it closed its socket before, or a child of its holds that open

@@ -22,15 +22,15 @@ type memory struct {
 	why    string        // they came
 }
 
-// claimTime is for how long after a kill was seen a rank's end may be due to it: the
-// kernel has to free the process's memory first.
+// claimTime is the time after the sight of a kill in which a rank's end may be due to
+// it: the kernel has to free the process's memory first.
 const claimTime = 5 * time.Second
 
 // memoryGroup is a memory cgroup.
 type memoryGroup struct {
 	dir   string
 	files *memoryFiles
-	hits  uint64 // how often its limit was in the way, when the last kills were seen
+	hits  uint64 // times that its limit was in the way, as of the last kills seen
 }
 
 // memoryFiles are the files of a memory cgroup that count, with the words before
@@ -100,8 +100,8 @@ func (m *memory) add(point, dir string, files *memoryFiles) {
 	}
 }
 
-// explain says why the kernel has killed a process of the ranks', if it has for want
-// of memory, and that has explained no other end.
+// explain returns the reason for a kill of one of the ranks' processes for want of
+// memory that has explained no other end; "" if there was none.
 func (m *memory) explain(now time.Time) string {
 	m.look(now)
 	if m.kills == m.seen {
@@ -128,7 +128,7 @@ func (m *memory) look(now time.Time) {
 	}
 }
 
-// cause says what the kernel has killed for since it was last asked: one limit may
+// cause returns the reason for the kernel's kills since the last call: one limit may
 // have been in the way of several processes.
 func (m *memory) cause() string {
 	why := "out of memory (of the host)"
@@ -156,8 +156,8 @@ func (m *memory) cause() string {
 
 func (g *memoryGroup) kills() (uint64, bool) { return g.count(g.files.kills, g.files.killsWord) }
 
-// limits is how often a limit was in the way, of the cgroup or of one below it; 0 of
-// version 1, which does not tell.
+// limits counts the times that a limit was in the way, of the cgroup or of one below
+// it; 0 of version 1, which does not tell.
 func (g *memoryGroup) limits() uint64 {
 	if g.files == memoryFiles1 {
 		return 0
@@ -166,7 +166,7 @@ func (g *memoryGroup) limits() uint64 {
 	return n
 }
 
-// limit is how many bytes the cgroup may have; false if as many as there are.
+// limit returns the cgroup's bound in bytes; false if it has none.
 func (g *memoryGroup) limit() (uint64, bool) {
 	n, ok := g.count(g.files.limit, "")
 	return n, ok && n < 1<<62

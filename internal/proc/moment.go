@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// Moment is what a process, and all that it has started, did for a while.
+// Moment describes the activity of a process, and of all that it has started, over a
+// while.
 type Moment struct {
 	Used time.Duration // processor time of all of them
-	Took time.Duration // how long that while was
+	Took time.Duration // length of that while
 	// Of the one that shows most what they are at: the one that used most, or where none
 	// used any, the first that does not just wait for one that it has started.
 	Own     bool   // it is the process itself
@@ -80,9 +81,9 @@ func usage(families map[int]family) map[int]process {
 	return now
 }
 
-// momentOf tells what a family did between two readings, unless none of it lives.
+// momentOf returns a family's activity between two readings, unless none of it lives.
 func momentOf(f family, first, last map[int]process, channel func(pid int) string) (m Moment, lives bool) {
-	var living []process // their used is what they used meanwhile
+	var living []process // their used counts from the first reading
 	for _, pid := range f {
 		before, was := first[pid]
 		p, is := last[pid]

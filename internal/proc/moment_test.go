@@ -54,7 +54,7 @@ func TestMomentOf(t *testing.T) {
 	}
 }
 
-// What a ring of parents cannot make endless.
+// A ring of parents does not make the search endless.
 func TestFamiliesOf(t *testing.T) {
 	all := []process{{pid: 1}, {pid: 2, parent: 1}, {pid: 3, parent: 1}, {pid: 4, parent: 3}, {pid: 5, parent: 6}, {pid: 6, parent: 5}}
 	got := familiesOf(all, []int{1, 4, 5, 9})

@@ -19,7 +19,7 @@ const (
 	rightsRetry = time.Millisecond // after ETOOMANYREFS, which ends unannounced
 )
 
-// outbox is what the warden has to tell the agent. It never waits, and owns the
+// outbox holds the warden's events for the agent. It never waits, and owns the
 // descriptors in it.
 type outbox struct {
 	sock   int
@@ -81,9 +81,9 @@ func (o *outbox) message(kind msgKind, fields func(*coder)) error {
 	return err
 }
 
-// flush sends what the socket takes. Events that have not waited long stay if
-// more are coming. It returns when to try again if the socket will not say, and
-// the error that means the end of the agent.
+// flush sends as much as the socket takes. Events that have not waited long stay if
+// more are coming. It returns when to try again if the socket will not say, and the
+// error that means the end of the agent.
 func (o *outbox) flush(more bool) (retry time.Duration, err error) {
 	if len(o.events) > 0 && (!more || time.Since(o.since) >= batchDelay) {
 		o.seal()

@@ -17,7 +17,7 @@ const jobVariable = "GOLAUNCH_JOB"
 // JobEnv is the variable by which a sweep finds a process of a job.
 func JobEnv(jobID string) string { return jobVariable + "=" + jobID }
 
-// process is what /proc says of one process.
+// process describes one process by its files in /proc.
 type process struct {
 	pid, parent, group, session int
 	dead                        bool // only waits to be reaped
@@ -73,7 +73,7 @@ func parseStat(b []byte) (process, bool) {
 	return p, p.pid > 0
 }
 
-// aboveAtMost bounds how many processes a process is looked for below: others may start
+// aboveAtMost bounds the processes below which a process is sought: others may start
 // and end meanwhile.
 const aboveAtMost = 1 << 10
 

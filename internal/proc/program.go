@@ -16,7 +16,7 @@ import (
 // defaultPath is searched by ranks without PATH.
 const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
-// startError is why a rank's program cannot be started.
+// startError is the error of a rank's program that cannot be started.
 type startError struct {
 	code   int // exit code of the job, docs/errors.md
 	text   string
@@ -32,7 +32,7 @@ func (e *startError) Error() string { return e.text }
 func findProgram(name, path string) (string, *startError) {
 	if strings.Contains(name, "/") {
 		if err := checkProgram(name); err != nil {
-			if e := meantOtherwise(name); e != nil && errors.Is(err, syscall.ENOENT) {
+			if e := explainName(name); e != nil && errors.Is(err, syscall.ENOENT) {
 				return "", e
 			}
 			return "", programError(name, err)
@@ -58,7 +58,7 @@ func findProgram(name, path string) (string, *startError) {
 	if denied != nil {
 		return "", programError(name, denied)
 	}
-	if e := meantOtherwise(name); e != nil {
+	if e := explainName(name); e != nil {
 		return "", e
 	}
 	if strings.Contains(name, "=") { // as other launchers want variables
@@ -74,9 +74,9 @@ func findProgram(name, path string) (string, *startError) {
 	}
 }
 
-// meantOtherwise tells what a name that no program has rather is: a line of the
-// shell, or a program of the working directory, which is the rank's.
-func meantOtherwise(name string) *startError {
+// explainName recognizes a name that no program has as a line of the shell, or as a
+// program of the working directory, which is the rank's.
+func explainName(name string) *startError {
 	var hint string
 	switch err := checkProgram("./" + name); {
 	case strings.ContainsAny(name, " \t\n"):
@@ -104,8 +104,7 @@ func checkProgram(path string) error {
 	return unix.Executable(path)
 }
 
-// programError tells what is wrong with a program, given the error of looking
-// at it or of executing it.
+// programError explains the error of looking at a program or of executing it.
 func programError(name string, err error) *startError {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
@@ -139,8 +138,8 @@ func programError(name string, err error) *startError {
 	return &startError{code: job.ExitLauncher, cause: err, text: fmt.Sprintf("start %s: %v", name, errno)}
 }
 
-// execError is programError for a program, at path, that findProgram has found: what the
-// kernel does not find then is what it needs to run it.
+// execError is programError for a program, at path, that findProgram has found: ENOENT
+// is then about its interpreter or loader.
 func execError(name, path string, err error) *startError {
 	if !errors.Is(err, syscall.ENOENT) {
 		return programError(name, err)

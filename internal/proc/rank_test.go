@@ -192,7 +192,7 @@ func TestUmaskAndLimits(t *testing.T) {
 	f.finishes()
 }
 
-// The launcher's own limits, as read by Rlimits, are what ranks get.
+// Ranks get the launcher's own limits, as read by Rlimits.
 func TestLimitsRoundTrip(t *testing.T) {
 	limits, err := unix.Rlimits()
 	require.NoError(t, err)
@@ -323,7 +323,7 @@ func TestManyQuickRanks(t *testing.T) {
 		}
 		f.finishes()
 		f.close()
-		// What an earlier test left to the collector may be gone by now.
+		// Files that an earlier test left to the collector may be closed by now.
 		assert.LessOrEqual(t, openFiles(t), before)
 	})
 }
@@ -345,7 +345,7 @@ func TestSlowAgent(t *testing.T) {
 	f.finishes()
 }
 
-// Whatever the agent ignores, and whoever started that: Ctrl-C is for the ranks.
+// Ctrl-C is for the ranks, no matter which signals the agent, or its parent, ignores.
 func TestRanksIgnoreNoSignals(t *testing.T) {
 	ignored := []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU}
 	signal.Ignore(ignored...)
@@ -373,7 +373,7 @@ func TestStoppedJobStartsNoRank(t *testing.T) {
 		f.until("an answer", func() bool { return f.beats > before })
 	}
 	require.NoError(t, f.Signal(syscall.SIGSTOP))
-	require.NoError(t, f.SignalWorld(1, syscall.SIGCONT)) // which is about another world alone
+	require.NoError(t, f.SignalWorld(1, syscall.SIGCONT)) // about another world alone
 	f.launch(3, "/bin/true")
 	answered()
 	answered() // the launch was taken before the first one: a rank would have been started by now

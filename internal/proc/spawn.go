@@ -15,12 +15,12 @@ import (
 // spawner starts ranks.
 type spawner struct {
 	devNull  int
-	shared   int // what ranks get as SharedFD; -1: nothing
+	shared   int // the ranks' SharedFD; -1: none
 	startDir int // the warden's first working directory
 	startPWD string
 
 	place   *place   // of the last rank started
-	inForce *Spec    // whose umask and limits are in force
+	inForce *Spec    // of the umask and limits in force
 	env     []string // reused
 	binder
 }
@@ -32,7 +32,7 @@ type batch struct {
 	body []byte
 }
 
-// place is what ranks of one app share: where and what to execute.
+// place is the common part of the ranks of one app: environment, directory and program.
 type place struct {
 	spec *Spec
 	app  int
@@ -139,7 +139,7 @@ func (s *spawner) start(j *wardenJob, c *Child, spec *Spec, out *outbox) (wireEv
 		return wireEvent{}, nil, missing
 	}
 
-	child, parent, err := s.ends(j, c, out)
+	child, parent, err := s.makeEnds(j, c, out)
 	if err != nil {
 		return wireEvent{}, nil, programError(argv[0], err)
 	}
@@ -196,9 +196,9 @@ func (s *spawner) fork(j *wardenJob, path string, argv []string, attr *syscall.P
 	return s.fork(j, path, argv, attr, out)
 }
 
-// ends makes a rank's pipes, or its terminal, and its socket: what becomes its
-// descriptors 0 to 3, and the other ends in the order of wireEvent.
-func (s *spawner) ends(j *wardenJob, c *Child, out *outbox) (child [4]uintptr, parent []int, err error) {
+// makeEnds makes a rank's pipes, or its terminal, and its socket: its descriptors 0 to
+// 3, and the other ends in the order of wireEvent.
+func (s *spawner) makeEnds(j *wardenJob, c *Child, out *outbox) (child [4]uintptr, parent []int, err error) {
 	child = [4]uintptr{uintptr(s.devNull)}
 	made := make([]int, 0, 4)
 	defer func() {
@@ -280,7 +280,7 @@ func socketNumber() int { return int(min(unix.OpenFiles(), highSocket)) - keptFr
 // raise moves a rank's end of its socket up in the warden, where the rank inherits it, and
 // returns its number; it is lowSocket where nothing was moved.
 func raise(child *[4]uintptr) (number int) {
-	// What package syscall moves out of its own way goes right above these.
+	// Package syscall moves descriptors out of its own way, right above these.
 	const between = 8
 	number = socketNumber()
 	if number <= int(slices.Max(child[:]))+between || unix.DupTo(int(child[lowSocket]), number) != nil {

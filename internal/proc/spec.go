@@ -11,7 +11,7 @@ import (
 // Rlimit is a resource limit that ranks get; unix.Rlimits reads the launcher's.
 type Rlimit = unix.Rlimit
 
-// Spec is what the ranks of one Launch have in common.
+// Spec is the common part of the ranks of one Launch.
 type Spec struct {
 	// Env is the ranks' environment, NAME=value. Of several with one name the
 	// last counts, and App.Env and Child.Env, in this order, come after it.
@@ -37,8 +37,8 @@ type App struct {
 	// an error where DirGiven, and otherwise ranks run in $HOME or / with a Note.
 	Dir      string
 	DirGiven bool
-	// Path is where a program without a slash is sought before PATH: directories
-	// between colons.
+	// Path lists directories, between colons, in which a program without a slash is
+	// sought before PATH.
 	Path string
 }
 
@@ -62,7 +62,7 @@ type Child struct {
 	CPUs []int
 }
 
-// validate checks what the warden relies on.
+// validate checks the values that the warden relies on.
 func (s *Spec) validate() error {
 	if err := noNUL("environment", s.Env); err != nil {
 		return err

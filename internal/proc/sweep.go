@@ -19,7 +19,7 @@ import (
 const (
 	// sweepPause is the time between two scans of the process table.
 	sweepPause = 5 * time.Millisecond
-	// childRounds bounds how often children are listed and killed between them.
+	// childRounds bounds the rounds of listing and killing children between them.
 	childRounds = 64
 )
 
@@ -42,9 +42,9 @@ type SweepOptions struct {
 // two scans in a row find nothing, or ctx ends. It does not touch the process it
 // runs in. The error names what is left.
 //
-// It is for when the warden cannot do it: the agent calls it through
-// Warden.Sweep, and a sweep command where both have died. Without a cgroup, a
-// process is missed only if it both cleared its environment and is no descendant.
+// The agent calls it through Warden.Sweep when the warden is lost, and a sweep command
+// where both have died. Without a cgroup, a process is missed only if it both cleared
+// its environment and is no descendant.
 func Sweep(ctx context.Context, o SweepOptions) error {
 	if err := checkJobID(o.JobID); err != nil {
 		return err

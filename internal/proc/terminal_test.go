@@ -33,7 +33,7 @@ func TestTerminal(t *testing.T) {
 	f.finishes()
 }
 
-// Who types Ctrl-C at the terminal interrupts the program in its foreground.
+// Ctrl-C at the terminal interrupts the program in its foreground.
 func TestTerminalInterrupts(t *testing.T) {
 	f := begin(t, Options{})
 	f.atTerminal(`test -t 0 || exit 0; trap 'exit 9' INT; echo ready; while :; do sleep 0.01; done`)

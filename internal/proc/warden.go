@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	// startLimit is how long a warden may take to say hello if the context has no
-	// earlier deadline: an executable on a slow network file system.
+	// startLimit is the time that a warden has to say hello if the context has no
+	// earlier deadline: its executable may be on a slow network file system.
 	startLimit = 30 * time.Second
-	// leaveLimit is how long a warden may take to end once it has been told, or
-	// has lost its agent: its own limit for killing, and some more.
+	// leaveLimit is the time that a warden has to end once it has been told to, or has
+	// lost its agent: its own limit for killing, and some more.
 	leaveLimit = KillLimit + 5*time.Second
 	// strayLimit is the same for one that has said nothing and has no ranks.
 	strayLimit = time.Second
-	// inheritLimit is how long Close tries to end what a dead warden left.
+	// inheritLimit is the time in which Close tries to end the leftovers of a dead
+	// warden.
 	inheritLimit = 5 * time.Second
 )
 
-// ErrLost is what Next and Sweep's callers see when the warden has ended
-// without being told to. Its ranks are then the agent's to end: see
-// Warden.Sweep.
+// ErrLost tells callers of Next and Sweep that the warden has ended without being told
+// to. The agent then has to end its ranks: see Warden.Sweep.
 var ErrLost = errors.New("warden lost")
 
 // Options say how to start a warden.
@@ -37,15 +37,15 @@ type Options struct {
 	// Exe is the executable, which must have this package in it. Empty is this
 	// process's own.
 	Exe string
-	// JobID is what GOLAUNCH_JOB in every rank's environment begins with: 1 to 64 letters,
-	// digits, '-', '_' and '.'. A dot and the job's number follow there.
+	// JobID is the beginning of GOLAUNCH_JOB in every rank's environment: 1 to 64
+	// letters, digits, '-', '_' and '.'. A dot and the job's number follow there.
 	JobID string
 	// NoCgroup has the warden do without a cgroup, as on hosts where none can be
 	// made.
 	NoCgroup bool
-	// LostAfter is after how much silence of this process, which Beat ends, the
-	// warden kills it and the job. It is not watched before its first Beat, nor
-	// if LostAfter is 0.
+	// LostAfter is the silence of this process, which Beat ends, after which the warden
+	// kills it and the job. It is not watched before its first Beat, nor if LostAfter
+	// is 0.
 	LostAfter time.Duration
 	// Shared, if not nil, is a descriptor that every rank inherits as SharedFD. It
 	// stays the caller's, who may close it after Start.
@@ -225,7 +225,7 @@ func (w *Warden) greet(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("no word from it: %w", ctx.Err())
 		}
-		return fmt.Errorf("%s: %w", w.how(), err)
+		return fmt.Errorf("%s: %w", w.describeEnd(), err)
 	}
 	if kind != msgHello {
 		return fmt.Errorf("message of kind %d instead of its hello", kind)
@@ -321,7 +321,7 @@ func (w *Warden) Kill(n job.Number, grace time.Duration) error {
 // does the agent's work.
 func (w *Warden) Beat() error { return w.command(msgBeat, nil) }
 
-// BeatEvery is how often to call Beat; 0 is never.
+// BeatEvery returns the time between calls of Beat; 0 if there are none.
 func (w *Warden) BeatEvery() time.Duration { return w.opts.LostAfter / BeatsPerLoss }
 
 // Finish ends what is left of all jobs at once, and then the warden: after a Gone of each

@@ -93,7 +93,7 @@ type wireEvent struct {
 	Clock     time.Duration // of Exited
 }
 
-// fds is how many descriptors come with the event.
+// fds returns the number of descriptors that come with the event.
 func (e *wireEvent) fds() int {
 	switch {
 	case e.Kind == evHelperStarted:
