@@ -12,7 +12,7 @@ import (
 
 // Allocation is one of the cluster's Slurm, which a process on head holds.
 type Allocation struct {
-	// Env is what Slurm has in the environment of programs in the allocation.
+	// Env holds Slurm's variables in the environment of programs in the allocation.
 	Env []string
 
 	cmd *Cmd
@@ -52,6 +52,6 @@ func (c *Cluster) Allocate(ctx context.Context, nodes, tasks int, flags ...strin
 
 // Release gives the nodes back.
 func (a *Allocation) Release() {
-	_ = a.end.Close() // which ends the shell, and so the allocation
+	_ = a.end.Close() // ends the shell, and so the allocation
 	_ = a.cmd.Wait()  // the shell's read has found no line
 }

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Unavailable says why provider netns cannot work here, or nil. Tests print it
-// when they skip.
+// Unavailable returns the reason that provider netns cannot work here, or nil. Tests
+// print it when they skip.
 func Unavailable() error { return netnsAvailable(Config{Provider: Netns}) }
 
-// DockerUnavailable says why provider docker cannot work here, or nil.
+// DockerUnavailable returns the reason that provider docker cannot work here, or nil.
 func DockerUnavailable() error { return dockerAvailable() }
 
 func available(c Config) error {

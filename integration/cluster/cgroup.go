@@ -43,7 +43,7 @@ func (p *netnsProvider) makeCgroups() error {
 	return nil
 }
 
-// cgroupOf is the cgroup of a node: the root of what the node sees.
+// cgroupOf is the cgroup of a node: the root of those that the node sees.
 func (p *netnsProvider) cgroupOf(n *Node) string { return filepath.Join(p.state.Cgroup, n.Name) }
 
 // cgroup2Mount finds where the root of the cgroup v2 hierarchy is mounted, in
@@ -94,8 +94,8 @@ func removeCgroups(ctx context.Context, dirs ...string) error {
 	})
 }
 
-// CPUTime is how much processor time all programs on the cluster's machines have
-// taken since Up, those that have ended included. It needs a cgroup v2 hierarchy.
+// CPUTime returns the processor time of all programs on the cluster's machines since
+// Up, those that have ended included. It needs a cgroup v2 hierarchy.
 func (c *Cluster) CPUTime() (time.Duration, error) { return c.cpuTime("") }
 
 // NodeCPUTime is the same of one node.

@@ -15,8 +15,8 @@ type Cluster struct {
 	provider provider
 }
 
-// provider is what makes nodes: namespaces or containers. All names it is
-// given are names of the cluster.
+// provider makes nodes of namespaces or of containers. All names it is given are names
+// of the cluster.
 type provider interface {
 	up(ctx context.Context) error
 	// down removes what up made, also where up was interrupted.
@@ -73,7 +73,7 @@ func Up(ctx context.Context, config Config) (*Cluster, error) {
 	}
 	c := newCluster(s)
 	if err := c.build(ctx); err != nil {
-		// The caller's ctx may be what ended the attempt.
+		// The end of the caller's ctx may have ended the attempt.
 		if derr := c.Down(context.WithoutCancel(ctx)); derr != nil {
 			err = errors.Join(err, derr)
 		}

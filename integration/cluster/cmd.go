@@ -20,7 +20,7 @@ type Cmd struct {
 	start   func(*Node, *Cmd) error
 	started bool
 
-	signal  func(syscall.Signal) error // where Process is not the command
+	signal  func(syscall.Signal) error // nil: Process is the command
 	cleanup func()                     // after Wait; may be nil
 }
 

@@ -92,9 +92,9 @@ func composeProject(s *state, container func(*Node) string) ([]byte, error) {
 	return b, nil
 }
 
-// containerInit is what process 1 of a container executes: it starts sshd and
-// becomes something that reaps orphans (see initScript) and never ends. Compose
-// reads a dollar sign as the start of a variable.
+// containerInit returns the command of a container's process 1: it starts sshd and
+// becomes a program that reaps orphans (see initScript) and never ends. Compose reads a
+// dollar sign as the start of a variable.
 func containerInit(s *state, n *Node) []string {
 	const stay = `exec env --ignore-signal=CHLD sleep infinity`
 	if n.Name == Outside {

@@ -33,7 +33,7 @@ const (
 	KexOpenSSH10 = "openssh10"
 )
 
-// Config says what cluster to make. Only Nodes is required.
+// Config describes the cluster to make. Only Nodes is required.
 type Config struct {
 	// Dir holds the cluster's files. It is made if it does not exist and may
 	// hold nothing of another cluster. Default: DefaultDir().
@@ -60,18 +60,21 @@ type Config struct {
 	// User is the account that logs in and runs commands: Root (the default),
 	// or any other name for an ordinary user, who may write to no cgroup.
 	User string
-	// SessionEnv is what sshd adds to the environment of sessions, NAME=value.
+	// SessionEnv lists variables that sshd adds to the environment of sessions,
+	// NAME=value.
 	SessionEnv []string
 	// Slurm has the nodes be those of a Slurm: slurmctld runs on head, slurmd on
 	// the nodes, munged on both. For Netns alone.
 	Slurm bool
-	// SlurmCPUs is how many CPUs Slurm believes that each node has. Default: 16.
+	// SlurmCPUs is the number of CPUs of each node in Slurm's configuration. Default:
+	// 16.
 	SlurmCPUs int
-	// SlurmPatience is how long Slurm's programs wait for an answer before they give a
-	// node up (MessageTimeout), in whole seconds. Default: 5 s.
+	// SlurmPatience is the time for which Slurm's programs wait for an answer before
+	// they give a node up (MessageTimeout), in whole seconds. Default: 5 s.
 	SlurmPatience time.Duration
-	// SlurmSilence is how long a node may be silent before Slurm takes it for down
-	// (SlurmdTimeout), in whole seconds. Default: for ever, as this machine may be busy.
+	// SlurmSilence is the silence of a node after which Slurm takes it for down
+	// (SlurmdTimeout), in whole seconds. Default: for ever, as this machine may be
+	// busy.
 	SlurmSilence time.Duration
 	// GridEngine has the nodes be those of a Grid Engine: sge_qmaster runs on head,
 	// sge_execd on the nodes. For Netns alone.

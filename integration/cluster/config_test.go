@@ -190,7 +190,7 @@ func TestShapingCommands(t *testing.T) {
 	assert.Empty(t, nodeShaping(&Config{}))
 }
 
-// What cannot be set is an error, and undoes nothing.
+// A time that cannot be set is an error, and undoes nothing.
 func TestAheadIsWholeSeconds(t *testing.T) {
 	for _, by := range []time.Duration{-time.Second, 500 * time.Millisecond} {
 		require.ErrorContains(t, new(Cluster).Ahead("n001", by), "node n001: ahead by "+by.String()+": want whole seconds")

@@ -6,9 +6,9 @@ import (
 	"os/exec"
 )
 
-// startDaemon runs on a machine what starts a resource manager's daemon, and waits for
-// it. The daemon holds its output open: that goes to a file in dir, which is read where
-// the start fails.
+// startDaemon runs the command on a machine that starts a resource manager's daemon,
+// and waits for it. The daemon holds its output open: that goes to a file in dir, which
+// is read if the start fails.
 func (p *netnsProvider) startDaemon(n *Node, what, dir string, cmd *exec.Cmd) error {
 	said, err := os.CreateTemp(dir, "said-*")
 	if err != nil {

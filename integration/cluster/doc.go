@@ -5,9 +5,8 @@
 //
 // The model: [Up] makes the nodes and records them in a directory,
 // DIR/state.json; [Open] finds them again from any process; [Cluster.Down]
-// removes every trace. Each node runs OpenSSH's sshd. The key that opens the
-// nodes lies on head and nowhere else, and DIR/hosts and DIR/ssh_config are
-// what golaunch needs there:
+// removes every trace. Each node runs OpenSSH's sshd. The key that opens the nodes lies
+// on head and nowhere else; golaunch there needs DIR/hosts and DIR/ssh_config:
 //
 //	golaunch -f DIR/hosts --ssh-config DIR/ssh_config …
 //
@@ -23,6 +22,6 @@
 // system, read and write, with its own /tmp, /run, /dev/shm, /var/log, /proc,
 // /sys and account files. Provider "docker" runs the same nodes as containers.
 //
-// Not here: what is tested with the cluster (package integration and its
-// neighbours), and anything that touches machines other than this one.
+// Not here: tests on the cluster (packages of integration), and anything that touches
+// machines other than this one.
 package cluster

@@ -23,14 +23,14 @@ type dockerProvider struct{ state *state }
 
 var _ provider = (*dockerProvider)(nil)
 
-// docker runs the engine's client and returns what it prints.
+// docker runs the engine's client and returns its output.
 func docker(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
 	defer cancel()
 	return runTool(ctx, append([]string{"docker"}, args...))
 }
 
-// runTool runs a program; if it fails, the error says what it wrote.
+// runTool runs a program; if it fails, the error has its output.
 func runTool(ctx context.Context, argv []string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -57,7 +57,7 @@ func (p *dockerProvider) project() string { return "golaunch" + p.state.ID }
 
 func (p *dockerProvider) container(n *Node) string { return p.project() + "-" + n.Name }
 
-// Container is what the engine calls the node of that name, where there is one.
+// Container returns the engine's name of a node, where there is an engine.
 func (c *Cluster) Container(node string) string {
 	return (&dockerProvider{c.state}).container(&Node{Name: node})
 }
@@ -198,8 +198,8 @@ func (p *dockerProvider) session(n *Node, before string) error {
 // processes implements provider.
 func (p *dockerProvider) processes(n *Node) ([]Proc, error) { return processesOf(n.Init) }
 
-// packets implements provider. What came before the last Heal is forgotten with
-// the interface.
+// packets implements provider. Counts from before the last Heal are gone with the
+// interface.
 func (p *dockerProvider) packets(n *Node) (rx, tx uint64, err error) {
 	if _, err := pidNamespaceOf(n.Init); err != nil {
 		return 0, 0, err

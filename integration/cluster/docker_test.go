@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDocker checks the docker provider by what the other one is checked by.
+// TestDocker runs the checks of the other provider on the docker provider.
 func TestDocker(t *testing.T) {
 	if testing.Short() {
 		t.Skip("containers take long to start: not with -short")

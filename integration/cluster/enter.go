@@ -16,16 +16,16 @@ import (
 )
 
 // onThread runs f on an operating-system thread of its own, which ends with
-// it. f may move that thread into other namespaces: what it starts then lives
-// there and is still a child of this process, so that no helper program stands
+// it. f may move that thread into other namespaces: processes that it starts then live
+// there and are still children of this process, so that no helper program stands
 // between a caller and its command.
 func onThread(f func() error) error {
 	done := make(chan error, 1)
 	go func() { // ends with f; the receive below waits for it
 		runtime.LockOSThread() // for good: the thread is of no further use
 		if unix.Gettid() == os.Getpid() {
-			// The main thread never ends, and it is what /proc shows as this
-			// process: leave it as it is and use another.
+			// The main thread never ends, and /proc shows it as this process: leave it
+			// as it is and use another.
 			done <- onThread(f)
 			runtime.UnlockOSThread()
 			return
@@ -62,8 +62,8 @@ func enter(p procID, namespaces int) error {
 	return nil
 }
 
-// runIn executes cmd in the given namespaces of a process and waits for it. If
-// it fails, the error says what it wrote.
+// runIn executes cmd in the given namespaces of a process and waits for it. If it
+// fails, the error has its output.
 func runIn(p procID, namespaces int, cmd *exec.Cmd) error {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -113,8 +113,8 @@ func (p *netnsProvider) start(n *Node, cmd *Cmd) error {
 	return nil
 }
 
-// startIn starts cmd in all namespaces and in the cgroup of n, but for that which bounds
-// memory: who looks at a node that is short of it has some.
+// startIn starts cmd in all namespaces and in the cgroup of n, but for that which
+// bounds memory: a look at a node that is short of memory needs some.
 func (p *netnsProvider) startIn(n *Node, cmd *exec.Cmd) error {
 	return p.startAfter(n, cmd, p.enterFreezer)
 }
@@ -180,7 +180,7 @@ func (p *netnsProvider) openCgroup(n *Node) (cgroupDir, error) {
 	return cgroupDir{f}, nil
 }
 
-// use makes cmd start in the cgroup, whatever else its attributes say.
+// use makes cmd start in the cgroup, beside its other attributes.
 func (c cgroupDir) use(cmd *exec.Cmd) {
 	if c.File == nil {
 		return

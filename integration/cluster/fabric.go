@@ -201,8 +201,8 @@ func forwardingCommands(s *state) []string {
 	return cmds
 }
 
-// configureNetwork gives n its addresses and brings its interfaces up. It does
-// by ioctl what two runs of ip(8) per node would.
+// configureNetwork gives n its addresses and brings its interfaces up. It uses ioctl
+// instead of two runs of ip(8) per node.
 func (p *netnsProvider) configureNetwork(n *Node) error {
 	return onThread(func() error {
 		if err := enter(n.Init, unix.CLONE_NEWNET); err != nil {
@@ -288,9 +288,9 @@ const (
 	portForwarding = 3
 )
 
-// partition implements provider: a disabled bridge port drops what comes from
-// and goes to it. (ip(8) cannot do it: its way of setting the state notifies the
-// bridge of a change, which enables the port again.)
+// partition implements provider: a disabled bridge port drops packets from and to it.
+// (ip(8) cannot do it: its way of setting the state notifies the bridge of a change,
+// which enables the port again.)
 func (p *netnsProvider) partition(n *Node, cut bool) error {
 	st := portForwarding
 	if cut {
@@ -304,7 +304,7 @@ func (p *netnsProvider) partition(n *Node, cut bool) error {
 }
 
 // packets implements provider. It reads the counters of the node's ports in
-// the fabric: what a port sends, the node receives.
+// the fabric: the node receives the packets that a port sends.
 func (p *netnsProvider) packets(n *Node) (rx, tx uint64, err error) {
 	dev, err := fabricCounters(p.state)
 	if err != nil {
@@ -333,9 +333,9 @@ func fabricCounters(s *state) (string, error) {
 	return string(b), nil
 }
 
-// UplinkBytes is how many bytes the leaf switches have sent to the core so far, of all
-// protocols and with their headers: what goes from one leaf to another counts once. It
-// is an error without leaf switches (Config.Switches).
+// UplinkBytes counts the bytes that the leaf switches have sent to the core so far, of
+// all protocols and with their headers: packets from one leaf to another count once.
+// Without leaf switches (Config.Switches) it returns an error.
 func (c *Cluster) UplinkBytes() (total uint64, err error) {
 	if c.state.Config.Switches.Count == 0 {
 		return 0, errors.New("the cluster has one switch for all, and no uplink")

@@ -10,8 +10,8 @@ import (
 const maxSlow = time.Hour
 
 // Kill ends all processes of a node at once, sshd included, as a crash would.
-// What was connected to them is closed by the kernel; to have silence instead,
-// Partition the node first. Revive makes the node usable again.
+// The kernel closes their connections; to have silence instead, Partition the node
+// first. Revive makes the node usable again.
 func (c *Cluster) Kill(name string) error {
 	return c.do(name, c.provider.kill)
 }

@@ -22,8 +22,8 @@ func sshConfig(dir string) string        { return filepath.Join(dir, "ssh_config
 func knownHosts(dir string) string       { return filepath.Join(dir, "known_hosts") }
 func outsideSSHConfig(dir string) string { return filepath.Join(dir, "outside", "ssh_config") }
 
-// etcFiles tells which file of the cluster takes the place of which file of
-// /etc on a node. Names come from /etc/hosts alone: there is no name server.
+// etcFiles maps files of /etc on a node to the cluster's files in their place. Names
+// come from /etc/hosts alone: there is no name server.
 func etcFiles(dir, name string) map[string]string {
 	hosts := filepath.Join(dir, "etc", "hosts")
 	if name == Outside {
@@ -132,7 +132,7 @@ func giveHomes(s *state) error {
 	return nil
 }
 
-// removeFiles removes what writeFiles and the nodes wrote, state.json last.
+// removeFiles removes the files of writeFiles and the nodes, state.json last.
 func removeFiles(s *state) error {
 	dir := s.Config.Dir
 	for _, name := range []string{"nodes", "etc", "outside", "slurm", "gridengine", "hosts", "ssh_config", "known_hosts", "docker", "state.json.new", "state.json." + s.ID, "state.json"} {
@@ -163,7 +163,7 @@ func etcHosts(nodes []Node) string {
 	return b.String()
 }
 
-// outsideHosts names what outside can reach.
+// outsideHosts names the machines that outside can reach.
 func outsideHosts(nodes []Node) string {
 	var b strings.Builder
 	b.WriteString("127.0.0.1 localhost\n")

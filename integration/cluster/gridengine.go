@@ -14,12 +14,13 @@ import (
 
 const (
 	gridEngineTimeout = 90 * time.Second // for the daemons of all nodes to know each other
-	gridEngineArch    = "lx-amd64"       // what Grid Engine calls this architecture
-	// GridEngineSlots is how many slots each node has.
+	gridEngineArch    = "lx-amd64"       // Grid Engine's name of this architecture
+	// GridEngineSlots is the number of slots of each node.
 	GridEngineSlots = 16
 )
 
-// GridEngineUnavailable says why no cluster with Grid Engine can be made here, or nil.
+// GridEngineUnavailable returns the reason that no cluster with Grid Engine can be made
+// here, or nil.
 func GridEngineUnavailable() error {
 	return netnsAvailable(Config{Provider: Netns, GridEngine: true})
 }
@@ -34,7 +35,8 @@ func gridEnginePrograms(dir string) string {
 	return filepath.Join(gridEngineRoot(dir), "bin", gridEngineArch)
 }
 
-// gridEngineEnv is what Grid Engine's programs find their cluster by.
+// gridEngineEnv returns the variables by which Grid Engine's programs find their
+// cluster.
 func gridEngineEnv(dir string) []string {
 	return []string{"SGE_ROOT=" + gridEngineRoot(dir), "SGE_CELL=default", "SGE_QMASTER_PORT=6444", "SGE_EXECD_PORT=6445"}
 }
@@ -75,7 +77,8 @@ var gridEngineEnvironments = []struct{ name, rule, control, first string }{
 	{"loose", "$round_robin", "FALSE", "FALSE"},
 }
 
-// writeGridEngineFiles writes what qmaster is started with, and what it is told then.
+// writeGridEngineFiles writes the files that qmaster is started with, and those of its
+// configuration.
 func (p *netnsProvider) writeGridEngineFiles() error {
 	c := &p.state.Config
 	root := gridEngineRoot(c.Dir)
@@ -108,7 +111,7 @@ func (p *netnsProvider) writeGridEngineFiles() error {
 	return w.err
 }
 
-// The scripts' $1 is where the programs are unpacked, which look for their parts in
+// The scripts' $1 is the folder of the unpacked programs, which look for their parts in
 // /run/gridengine. The second tells qmaster of hosts, parallel environments and a queue
 // that schedules at once. Mails go nowhere.
 const (

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// NodeImage is what the containers of provider docker run.
+// NodeImage is the image of the containers of provider docker.
 const NodeImage = "golaunch-node:bookworm"
 
 // The images of the docker provider.
@@ -28,8 +28,7 @@ var dockerfile string
 //go:embed image/base.sh
 var baseScript string
 
-// recipeLabel tells what an image was made of: one of another recipe is made
-// again.
+// recipeLabel holds the recipe of an image: one of another recipe is made again.
 const recipeLabel = "golaunch.recipe"
 
 func baseRecipe() string { return recipe(baseScript) }
@@ -42,7 +41,7 @@ func recipe(texts ...string) string {
 
 // BuildImage makes the image that docker nodes run unless the engine has it, and
 // before it the base image from Debian's packages, which needs root, debootstrap
-// and a mirror. What the tools say goes to out.
+// and a mirror. The output of the tools goes to out.
 func BuildImage(ctx context.Context, out io.Writer) error {
 	if err := EngineUnavailable(); err != nil {
 		return fmt.Errorf("provider %s: %w", Docker, err)
@@ -83,7 +82,7 @@ func hasImage(tag, recipe string) bool {
 	return err == nil && strings.TrimSpace(out) == recipe
 }
 
-// EngineUnavailable says why no container can be started here, or nil.
+// EngineUnavailable returns the reason that no container can be started here, or nil.
 func EngineUnavailable() error {
 	if _, err := findTool("docker"); err != nil {
 		return err
@@ -94,7 +93,7 @@ func EngineUnavailable() error {
 	return nil
 }
 
-// dockerAvailable says why there can be no docker cluster here, or nil.
+// dockerAvailable returns the reason that there can be no docker cluster here, or nil.
 func dockerAvailable() error {
 	if err := EngineUnavailable(); err != nil {
 		return err

@@ -56,7 +56,7 @@ func newTestCluster(t *testing.T, c Config) *Cluster {
 	return cl
 }
 
-// output runs a command on a node, which must succeed, and returns what it says.
+// output runs a command on a node, which must succeed, and returns its output.
 func output(t *testing.T, c *Cluster, node string, argv ...string) string {
 	t.Helper()
 	out, err := c.Command(node, argv...).CombinedOutput()
@@ -64,7 +64,7 @@ func output(t *testing.T, c *Cluster, node string, argv ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// failure runs a command on a node, which must fail, and returns what it says.
+// failure runs a command on a node, which must fail, and returns its output.
 func failure(t *testing.T, c *Cluster, node string, argv ...string) string {
 	t.Helper()
 	out, err := c.Command(node, argv...).CombinedOutput()

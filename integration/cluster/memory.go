@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MemoryUnavailable says why Config.Memory cannot be had on this machine, or nil.
+// MemoryUnavailable returns the reason that Config.Memory cannot be had on this
+// machine, or nil.
 func MemoryUnavailable() error {
 	dir, err := memoryParent()
 	if err == nil {
@@ -99,13 +100,13 @@ func (p *netnsProvider) enterMemory(n *Node) error {
 	return err
 }
 
-// mostHeadroom bounds what the kernel is asked for again and again.
+// mostHeadroom bounds the headroom that is tried, twice as much each time.
 const mostHeadroom = 1 << 40
 
-// BoundMemory bounds what the sshd of a node, and all that it starts, may take to what
-// they take now and headroom bytes more: beyond that the kernel kills some of them. Files
-// that they write in /tmp and /dev/shm count. Where the kernel cannot bring it down that
-// far, the bound is the next that it takes. The cluster needs Config.Memory.
+// BoundMemory bounds the memory of a node's sshd, and of all that it starts, to their
+// present use and headroom bytes more: beyond that the kernel kills some of them. Files
+// that they write in /tmp and /dev/shm count. If the kernel refuses that bound, the
+// next one that it takes counts. The cluster needs Config.Memory.
 func (c *Cluster) BoundMemory(name string, headroom int64) error {
 	return c.memory(name, func(p *netnsProvider, n *Node) error {
 		for ; ; headroom = max(2*headroom, 1<<16) {
@@ -128,11 +129,11 @@ func (c *Cluster) FreeMemory(name string) error {
 	})
 }
 
-// TakeMemory has somebody on a node take bytes of what BoundMemory leaves, for as long as
-// give back is not called: a file in /dev/shm, which the kernel cannot reclaim, so that it
-// kills processes instead, the greatest first, and so who writes the file last. sshd may
-// be among them: Revive starts it again. TakeMemory comes back when all is taken, or there
-// is nobody left to kill.
+// TakeMemory takes bytes of the memory that BoundMemory leaves on a node, until
+// giveBack is called, by a file in /dev/shm. As the kernel cannot reclaim that, it
+// kills processes instead, the greatest first, and so the file's writer last. sshd may
+// be among them: Revive starts it again. TakeMemory comes back when all is taken, or
+// nobody is left to kill.
 func (c *Cluster) TakeMemory(name string, bytes int64) (giveBack func() error, err error) {
 	err = c.memory(name, func(p *netnsProvider, n *Node) error {
 		cmd := exec.Command("/bin/sh", "-c", fmt.Sprintf("exec head -c %d /dev/zero >%s", bytes, takenFile))
@@ -154,8 +155,8 @@ func (c *Cluster) TakeMemory(name string, bytes int64) (giveBack func() error, e
 
 const takenFile = "/dev/shm/taken"
 
-// MemoryKills is how many processes of a node the kernel has killed since Up, as they
-// were beyond the bound of BoundMemory.
+// MemoryKills counts the processes of a node that the kernel has killed since Up, as
+// they were beyond the bound of BoundMemory.
 func (c *Cluster) MemoryKills(name string) (kills int, err error) {
 	err = c.memory(name, func(p *netnsProvider, n *Node) error {
 		b, err := os.ReadFile(p.memoryOf(n, "memory.oom_control"))

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A node that is short of memory loses the greatest of what its sshd has started, and
-// nothing of who looks at it; with memory again, all goes on.
+// A node that is short of memory loses the greatest process that its sshd has started,
+// and none of those that look at it; with memory again, all goes on.
 func TestANodeShortOfMemory(t *testing.T) {
 	if err := Unavailable(); err != nil {
 		t.Skipf("skipped: no test cluster here: %v", err)

@@ -23,8 +23,8 @@ var privateDirs = []struct {
 }
 
 // makeNamespaces moves the current, locked thread into new namespaces and
-// arranges them as n's. What is left to process 1 are those that only a
-// process inside can make: the PID and cgroup namespace, /proc, cgroups.
+// arranges them as n's. Those that only a process inside can make are left to process
+// 1: the PID and cgroup namespace, /proc, cgroups.
 func makeNamespaces(s *state, n *Node) error {
 	flags := unix.CLONE_FS | unix.CLONE_NEWNET | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWNS
 	if err := unix.Unshare(flags); err != nil {
@@ -57,8 +57,8 @@ func quietIPv6() error {
 // arrangeMounts makes the node's view of the file system in the current mount
 // namespace: the host's root with private places.
 func arrangeMounts(c *Config, n *Node) error {
-	// What the host unmounts later shall not be kept busy by the nodes, and
-	// what is mounted here shall not be seen there.
+	// Nodes shall not keep file systems busy that the host unmounts later, and the host
+	// shall not see mounts made here.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}

@@ -29,8 +29,8 @@ type neighbourLimits [3]int
 // enough is room for MaxNodes machines that all know each other.
 var enough = neighbourLimits{1 << 17, 1 << 18, 1 << 19}
 
-// neighbours is the record of a raised limit: who needs it, and what to go
-// back to after the last of them.
+// neighbours is the record of a raised limit: its users, and the limits to go back to
+// after the last of them.
 type neighbours struct {
 	Before neighbourLimits
 	Users  map[string]string // cluster ID to directory
@@ -74,8 +74,8 @@ func restoreNeighbourLimits(s *state) error {
 }
 
 // withNeighbours gives f the machine's record, which only one process at a
-// time may hold, keeps what f makes of it and sets the limits f returns. The
-// limits are never raised without a record of what they were.
+// time may hold, keeps the record that f has changed, and sets the limits that f
+// returns. The limits are never raised without a record of the earlier ones.
 func withNeighbours(f func(*neighbours) (neighbourLimits, error)) error {
 	lock, err := os.Open(filepath.Dir(neighbourRecord))
 	if err != nil {

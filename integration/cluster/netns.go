@@ -110,9 +110,8 @@ func (p *netnsProvider) eachNode(ctx context.Context, f func(context.Context, *N
 	return g.Wait()
 }
 
-// initScript is what becomes process 1 of a node. It ignores SIGCHLD, so that
-// the kernel reaps whatever is orphaned on the node, and having no handlers it
-// is immune to every signal from there.
+// initScript becomes process 1 of a node. It ignores SIGCHLD, so that the kernel reaps
+// orphans of the node, and having no handlers it is immune to every signal from there.
 const initScript = `set -e
 if [ "$1" = cgroup2 ]; then mount -t cgroup2 cgroup2 /sys/fs/cgroup; fi
 echo ready

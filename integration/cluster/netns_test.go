@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNetns checks, on one cluster, what the tests of golaunch rely on.
+// TestNetns checks, on one cluster, the features that the tests of golaunch rely on.
 func TestNetns(t *testing.T) {
 	c := newTestCluster(t, Config{Nodes: 4})
 	for _, test := range []struct {

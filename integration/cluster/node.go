@@ -8,7 +8,7 @@ import (
 
 // The names of the two places that are not nodes of the job.
 const (
-	Head    = "head"    // where golaunch runs; the only holder of the key
+	Head    = "head"    // runs golaunch; the only holder of the key
 	Outside = "outside" // reaches head only, and the nodes through it
 )
 
@@ -49,7 +49,7 @@ const secondSubnet = 90
 // planNodes lists all machines of a cluster: the nodes in order, head, outside.
 func planNodes(c Config, subnets [2]byte) []Node {
 	in := func(subnet, hi, lo byte) netip.Addr {
-		if c.IPv6Only { // the last bytes are those that IPv4 would have, and hwAddr has
+		if c.IPv6Only { // its last bytes are the IPv4 address's, for hwAddr, too
 			return netip.AddrFrom16([16]byte{0: 0xfd, 7: subnet, 12: 10, 13: subnet, 14: hi, 15: lo})
 		}
 		return netip.AddrFrom4([4]byte{10, subnet, hi, lo})
@@ -92,6 +92,6 @@ func (f files) sshdConfig() string    { return f.in("sshd_config") }
 func (f files) sshdLog() string       { return f.in("sshd.log") }
 func (f files) sshdPID() string       { return f.in("sshd.pid") }
 
-// session is what sshd executes for each connection: a link to the real
-// program, or a script that makes it late (see setSlow).
+// session returns the path of the program that sshd executes for each connection: a
+// link to the real program, or a script that makes it late (see setSlow).
 func (f files) session() string { return f.in("sshd") }

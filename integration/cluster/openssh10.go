@@ -10,26 +10,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openSSH10 is where nodes have OpenSSH 10: scripts/openssh10.sh writes this name into its
-// programs and their loader.
+// openSSH10 is the folder of OpenSSH 10 on nodes: scripts/openssh10.sh writes this name
+// into its programs and their loader.
 const openSSH10 = "/run/openssh10"
 
-// OpenSSH10Unavailable says why no cluster with OpenSSH 10 can be made here, or nil.
+// OpenSSH10Unavailable returns the reason that no cluster with OpenSSH 10 can be made
+// here, or nil.
 func OpenSSH10Unavailable() error {
 	return netnsAvailable(Config{Provider: Netns, Kex: KexOpenSSH10})
 }
 
 func openSSH10Tree() (string, error) { return unpacked("openssh10", "OpenSSH 10") }
 
-// OpenSSH10Version runs the sshd of OpenSSH 10 where it is unpacked, and returns what it
-// says of its version, or of why it does not run; "" where it is not unpacked.
+// OpenSSH10Version returns the version of the unpacked OpenSSH 10 in its sshd's words,
+// or the error that keeps it from running; "" where it is not unpacked.
 func OpenSSH10Version() string {
 	tree, err := openSSH10Tree()
 	if err != nil {
 		return ""
 	}
 	in := func(name string) string { return filepath.Join(tree, name) }
-	out, _ := exec.Command(in("ld.so"), "--library-path", in("lib"), in("sshd"), "-V").CombinedOutput() // an error is in what it says
+	out, _ := exec.Command(in("ld.so"), "--library-path", in("lib"), in("sshd"), "-V").CombinedOutput() // its output has the error
 	return strings.TrimSpace(string(out))
 }
 

@@ -137,7 +137,7 @@ func FuzzParseState(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What is accepted can be worked with.
+		// An accepted state can be worked with.
 		for _, n := range s.Nodes {
 			_ = s.ports()
 			_, err := s.node(n.Name)

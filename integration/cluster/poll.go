@@ -14,8 +14,8 @@ func (n notYet) Unwrap() error { return n.error }
 
 func retry(err error) error { return notYet{err} }
 
-// Eventually reports whether something comes true within a limit. It serves tests, for what
-// nothing announces.
+// Eventually reports whether something comes true within a limit. It serves tests, for
+// events that nothing announces.
 func Eventually(limit time.Duration, is func() bool) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

@@ -68,7 +68,7 @@ type Proc struct {
 	PID     int // on the host
 	PPID    int // on the host
 	NodePID int // on the node
-	// Start is when the process was forked, in clock ticks (1/100 s) since the
+	// Start is the time of the process's fork, in clock ticks (1/100 s) since the
 	// host's boot; with PID it names the process for good.
 	Start uint64
 	// Cmdline is the argument vector; a process may rewrite its own.
@@ -113,7 +113,7 @@ func splitNUL(b []byte) []string {
 	return strings.Split(string(bytes.TrimSuffix(b, []byte{0})), "\x00")
 }
 
-// stat is what we need of /proc/PID/stat (proc(5)).
+// stat holds the needed fields of /proc/PID/stat (proc(5)).
 type stat struct {
 	state byte
 	ppid  int

@@ -12,15 +12,15 @@ import (
 // minBurst holds a few of the 64 kB packets that virtual Ethernet carries.
 const minBurst = 256 << 10
 
-// bucket is the token bucket for tc-tbf(8) that lets rate through: what 10 ms
-// carry may go at once, and packets wait up to 50 ms.
+// bucket returns the token bucket for tc-tbf(8) that lets rate through: the bytes of 10
+// ms may go at once, and packets wait up to 50 ms.
 func bucket(r Rate) string {
 	burst := max(uint64(r)/8/100, minBurst)
 	return fmt.Sprintf("tbf rate %v burst %d latency 50ms", r, burst)
 }
 
-// shape sets rates and delay: on the switches' side for what goes to the
-// nodes and over the uplinks, on the nodes' for what they send.
+// shape sets rates and delay: on the switches' side for packets to the nodes and over
+// the uplinks, on the nodes' for packets from them.
 func (p *netnsProvider) shape() error {
 	c := &p.state.Config
 	if cmds := fabricShaping(p.state); len(cmds) > 0 {

@@ -20,17 +20,20 @@ import (
 // ErrSlurm is wrapped by the error of Up where all but Slurm came up.
 var ErrSlurm = errors.New("start Slurm")
 
-// slurmTimeout is how long the daemons of all nodes may take to know each other.
+// slurmTimeout returns the time in which the daemons of all nodes have to know each
+// other.
 func slurmTimeout(nodes int) time.Duration {
 	return time.Minute + time.Duration(nodes)*500*time.Millisecond
 }
 
-// slurmPrograms are what a cluster with Slurm runs, with the Debian package of each.
+// slurmPrograms are the programs of a cluster with Slurm, with the Debian package of
+// each.
 var slurmPrograms = [][2]string{
 	{"slurmctld", "slurmctld"}, {"slurmd", "slurmd"}, {"srun", "slurm-client"}, {"munged", "munge"},
 }
 
-// SlurmUnavailable says why no cluster with Slurm can be made here, or nil.
+// SlurmUnavailable returns the reason that no cluster with Slurm can be made here, or
+// nil.
 func SlurmUnavailable() error { return netnsAvailable(Config{Provider: Netns, Slurm: true}) }
 
 // SlurmConf is the path of the configuration, which commands on all machines find in
@@ -178,8 +181,8 @@ func (p *netnsProvider) startSlurmOn(n *Node) error {
 }
 
 // makeFreezer makes a cgroup v1 for each machine in the freezer's hierarchy, by which
-// Slurm tracks processes. Where the machine has no such hierarchy nodes have none: Slurm's
-// plugin for cgroup v2 wants a systemd, which nodes lack.
+// Slurm tracks processes. On a machine without such a hierarchy nodes have none:
+// Slurm's plugin for cgroup v2 wants a systemd, which nodes lack.
 func (p *netnsProvider) makeFreezer() error {
 	b, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {

@@ -113,7 +113,7 @@ func sessionProgram(sshd string) (string, error) {
 
 var versionPattern = regexp.MustCompile(`OpenSSH_([0-9]{1,3})\.([0-9]{1,3})`)
 
-// parseVersion finds OpenSSH's version in what sshd -V says.
+// parseVersion finds OpenSSH's version in the output of sshd -V.
 func parseVersion(out string) (major, minor int, err error) {
 	m := versionPattern.FindStringSubmatch(out)
 	if m == nil {

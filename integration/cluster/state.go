@@ -20,8 +20,8 @@ const (
 // ErrNoCluster is wrapped by Open and Down for a directory without a cluster.
 var ErrNoCluster = errors.New("no cluster here")
 
-// state is what DIR/state.json holds. It is there from before the first
-// process of the cluster until after the last one.
+// state is the content of DIR/state.json, which is there from before the first process
+// of the cluster until after the last one.
 type state struct {
 	Version int
 	// ID is random. Every process 1 of the cluster carries it in its
@@ -36,9 +36,11 @@ type state struct {
 	Cgroup  string // directory of the cluster's cgroup; empty without cgroup v2
 	Freezer string // the same in the freezer's hierarchy of cgroup v1; empty without Slurm, too
 	Memory  string // the same in the memory controller's; empty without Config.Memory, too
-	// GridEngine is where the programs of Grid Engine are unpacked; empty without it.
+	// GridEngine is the folder of the unpacked programs of Grid Engine; empty without
+	// it.
 	GridEngine string
-	// OpenSSH10 is where the programs of OpenSSH 10 are unpacked; empty without them.
+	// OpenSSH10 is the folder of the unpacked programs of OpenSSH 10; empty without
+	// them.
 	OpenSSH10 string
 	SSHD      string // path of the sshd program, as nodes have it
 	// Session is the program sshd executes for each connection; empty where
@@ -79,7 +81,7 @@ func (s *state) claim() error {
 		return err
 	}
 	defer os.Remove(fresh)
-	err := os.Link(fresh, path) // which, unlike Rename, replaces nothing
+	err := os.Link(fresh, path) // unlike Rename, replaces nothing
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s: a cluster is up here already, or its start was interrupted; take it down first (cluster down --dir %s)", dir, dir)
 	}

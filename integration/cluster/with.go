@@ -9,8 +9,8 @@ import (
 )
 
 // With makes a folder below parent (the default folder for temporary files where
-// that is empty), brings the cluster up in it, does work, and takes all of it
-// down again, whatever came of the work and of its context. The nodes see the
+// that is empty), brings the cluster up in it, does work, and takes all of it down
+// again, also after the work has failed or its context has ended. The nodes see the
 // folder beside what config shares; config.Dir is set by With.
 func With(ctx context.Context, parent string, config Config, work func(c *Cluster, dir string) error) (err error) {
 	dir, err := os.MkdirTemp(parent, "cluster-")
