@@ -27,13 +27,13 @@ import (
 // ShellName is the file name by which a program knows that it is to call Main.
 const ShellName = "fakeshell"
 
-// Where on the node the fake finds its order, and writes what came of it.
+// Files of the node: the fake's order, and its log.
 const (
 	orderFile = "/run/fakeagent.order"
 	logFile   = "/run/fakeagent.log"
 )
 
-// Order is what a fake is told to do.
+// Order is the task of a fake.
 type Order struct {
 	Forgery  string
 	Other    int    // host that it lies about; need not exist
@@ -41,8 +41,8 @@ type Order struct {
 }
 
 // Install makes a node of c hostile: shell, a file of the name ShellName that the
-// node sees, becomes its account's login shell. What it returns makes the node
-// honest again, and tells what the fake wrote down.
+// node sees, becomes its account's login shell. restore makes the node honest again,
+// and returns the fake's log.
 func Install(c *cluster.Cluster, node, shell string, order Order) (restore func() (log string, err error), err error) {
 	if filepath.Base(shell) != ShellName {
 		return nil, fmt.Errorf("fake agent %s: its name must be %s", shell, ShellName)
@@ -74,8 +74,8 @@ func Install(c *cluster.Cluster, node, shell string, order Order) (restore func(
 // function is to do nothing but Main then.
 func IsShell() bool { return filepath.Base(os.Args[0]) == ShellName }
 
-// magicHalves are the two words by which a starter recognises what its script
-// says, in whatever quotes.
+// magicHalves are the two words by which a starter recognises the output of its script,
+// in any quotes.
 var magicHalves = regexp.MustCompile(`\b([0-9a-f]{16})['" ]+([0-9a-f]{16})\b`)
 
 // Main is the login shell, with the words after its name. Commands that start no
@@ -87,7 +87,7 @@ func Main(words []string) int {
 	}
 	magic := magicHalves.FindStringSubmatch(words[1])
 	text, err := os.ReadFile(orderFile)
-	if magic == nil || err != nil || !strings.Contains(words[1], overlay.AgentWord) { // what sweeps a node has such words, too
+	if magic == nil || err != nil || !strings.Contains(words[1], overlay.AgentWord) { // a sweep of a node has such words, too
 		err := syscall.Exec("/bin/sh", []string{"sh", "-c", words[1]}, os.Environ())
 		fmt.Fprintln(os.Stderr, "fakeagent:", err)
 		return 1
@@ -143,8 +143,8 @@ func (session) Close() error {
 	return os.Stdout.Close()
 }
 
-// patience is how long the fake waits for the answer to what it did, before it
-// goes on as if all were well.
+// patience is the time for which the fake waits for an answer, before it goes on as if
+// all were well.
 const patience = 5 * time.Second
 
 // Copy makes the running executable, whose main calls Main, the file dir/ShellName.

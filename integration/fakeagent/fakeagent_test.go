@@ -25,13 +25,13 @@ const (
 	memoryLimit = 128             // MiB that golaunch, or an agent, may take
 )
 
-// lab is a cluster of four nodes, and what runs there.
+// lab is a cluster of four nodes, with its programs.
 type lab struct {
 	*cluster.Cluster
 	golaunch, shell string
 }
 
-// labs are those that are up: as many as tests run at a time.
+// labs holds the labs that are up: as many as tests run at a time.
 var labs struct {
 	sync.Mutex
 	built, shell string // "" until the first is wanted
@@ -141,7 +141,7 @@ func TestSignings(t *testing.T) {
 	}
 }
 
-// logIns counts how often somebody has logged in to a node.
+// logIns counts the logins to a node.
 func (l lab) logIns(t *testing.T, node string) int {
 	log, err := os.ReadFile(l.SSHLog(node))
 	require.NoError(t, err)
@@ -154,7 +154,7 @@ func (l lab) addr(t *testing.T, node string) string {
 	return n.Addr.String()
 }
 
-// result is what came of a job with a fake in it.
+// result is the end of a job with a fake in it.
 type result struct {
 	code        int
 	stderr, log string
@@ -231,7 +231,8 @@ func (r result) namesOnly(t *testing.T, forger string, innocent ...string) {
 	require.NotContains(t, r.stderr, "panic")
 }
 
-// blame is how golaunch begins to say what went wrong on a host, or with a rank there.
+// blame is the beginning of golaunch's lines about the fault of a host, or of a rank
+// there.
 var blame = regexp.MustCompile(`(?m)^golaunch: +(?:then )?(?:hosts? (.+?)(?: \(ranks? [^)]*\))?:|rank \S+ on (.+?) (?:\(pid|called|was|exited|broke|failed))`)
 
 // blamed lists the hosts that golaunch says something went wrong on, each as often

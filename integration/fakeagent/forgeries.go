@@ -14,7 +14,7 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// moment is when a forgery is committed.
+// moment is the time of a forgery.
 type moment int
 
 const (
@@ -38,7 +38,7 @@ type Forgery struct {
 	Root bool
 	// Sum says that only the sum of all nodes shows it: nobody can be named.
 	Sum bool
-	// Passed says that a relay cannot see it: whoever can drops it.
+	// Passed says that a relay cannot see it: a node that can drops it.
 	Passed bool
 
 	at       moment
@@ -47,8 +47,8 @@ type Forgery struct {
 	commit   func(*node) error
 }
 
-// Forgeries are all but those that want a signature. None of them can be true:
-// who commits one has broken the protocol.
+// Forgeries are all but those that want a signature. None of them can be true: an agent
+// that commits one has broken the protocol.
 func Forgeries() []Forgery {
 	var all []Forgery
 	for _, some := range [][]Forgery{stagings(), failures(), hosts(), counts(), outputs(), clocks(), wrongKinds(), frames()} {

@@ -13,8 +13,8 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// Sizes that are far beyond what any part of golaunch has a use for, and well
-// within what this machine has.
+// Sizes that are far beyond the needs of any part of golaunch, and well within the
+// memory of this machine.
 const (
 	bombElements = 1<<24 - 1 // one byte each on the wire
 	unfinished   = 64        // MiB on each stream
@@ -87,9 +87,9 @@ func flood(n *node) error {
 	return nil
 }
 
-// leave ends the process when the starter hangs up, whatever it does then.
+// leave ends the process when the starter hangs up.
 func leave() {
-	_, _ = io.Copy(io.Discard, os.Stdin) // its end is what counts
+	_, _ = io.Copy(io.Discard, os.Stdin) // waits for its end
 	os.Exit(1)
 }
 

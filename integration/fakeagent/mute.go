@@ -1,7 +1,7 @@
 package fakeagent
 
 // Mutes are agents that say nothing any more from some moment on, though their link
-// lives: it answers what it is asked by itself. They stay until they are killed.
+// lives: it answers requests by itself. They stay until they are killed.
 func Mutes() []Forgery {
 	mute := func(name string, at moment) Forgery {
 		return Forgery{Name: "mute: " + name, at: at, claims: true, commit: func(*node) error {

@@ -143,7 +143,7 @@ func (n *node) takeLaunch() error {
 	return n.act(launched)
 }
 
-// run says what an agent says of ranks that end well.
+// run sends the messages of an agent whose ranks end well.
 func (n *node) run() error {
 	n.up(link.Control, overlay.KindStarted, overlay.Started{Ranks: n.ranks})
 	if err := n.act(running); err != nil {
@@ -184,7 +184,7 @@ func (n *node) send(s link.Stream, h tree.Header, payload []byte) {
 	_, _ = tree.Fragments(nil, h, payload, link.MaxFrameOf(s), func(f []byte) error { return n.link.Send(s, f) })
 }
 
-// read takes what the parent sends on a stream, to its end.
+// read takes the parent's messages of a stream, to its end.
 func (n *node) read(s link.Stream) {
 	defer n.once.Do(func() { close(n.gone) })
 	var whole tree.Assembler
@@ -204,7 +204,7 @@ func (n *node) read(s link.Stream) {
 	}
 }
 
-// take keeps what the fake has use for.
+// take keeps the messages that the fake has use for.
 func (n *node) take(h tree.Header, body []byte) {
 	var err error
 	switch h.Kind {

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRelayed has the last of a chain of three forge what is for the first, or would pass
-// through the one between, which is honest and keeps its link. What this one can judge
-// ends the forger's; else the message is dropped and the job goes on: the forger is named,
-// and who has passed it on.
+// TestRelayed has the last of a chain of three forge messages for the first, or that
+// would pass through the one between, which is honest and keeps its link. A forgery
+// that this one can judge ends the forger's link; another is dropped and the job goes
+// on: the forger is named, and the node that has passed it on.
 func TestRelayed(t *testing.T) {
 	needCluster(t)
 	for _, f := range Relayed() {

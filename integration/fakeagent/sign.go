@@ -18,9 +18,9 @@ import (
 	"github.com/golaunch/golaunch/internal/overlay"
 )
 
-// Signings try to have the launcher sign what logs the fake in to a host that it
-// has no business with: the one at Order.Outsider. Where they succeed the host's
-// own sshd says so, and the fake's log says "logged in".
+// Signings try to have the launcher sign a request that logs the fake in to a host that
+// it has no business with: the one at Order.Outsider. Where they succeed the host's own
+// sshd says so, and the fake's log says "logged in".
 func Signings() []Forgery {
 	atOutsider := func(name string, host func(*node) job.HostIndex) Forgery {
 		return Forgery{Name: "sign: " + name, at: ranged, answered: true, commit: func(n *node) error {
@@ -161,13 +161,13 @@ func (s *signer) Sign(_ io.Reader, data []byte) (*ssh.Signature, error) {
 	return signature, ssh.Unmarshal(blob, signature)
 }
 
-// proof is how a server proves in the key exchange that it has its host key.
+// proof is a server's proof in the key exchange that it has its host key.
 type proof struct {
 	HostKey   []byte `cbor:"1,keyasint"`
 	Signature []byte `cbor:"2,keyasint"`
 }
 
-// tap reads the proof from what a server says in clear.
+// tap reads the proof from a server's words in clear.
 type tap struct {
 	net.Conn
 	seen  []byte

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// What a server says in clear is looked at as it comes, in whatever pieces.
+// A server's words in clear are looked at as they come, in pieces of any size.
 func TestTapFindsTheProof(t *testing.T) {
 	packet := func(payload []byte) []byte {
 		return append([]byte{0, 0, 0, byte(1 + len(payload)), 0}, payload...) // without padding
