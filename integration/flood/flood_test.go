@@ -22,8 +22,8 @@ import (
 
 const (
 	crowd = 10000
-	// wait is how much longer than ever an honest process may take beside a crowd: the kernel
-	// sends what found a full queue again, a second later.
+	// wait is the delay of an honest process beside a crowd at most: the kernel sends
+	// packets that found a full queue again, a second later.
 	wait = 2500 * time.Millisecond
 	// cost bounds the processor time that golaunch takes for a stranger. It is about 25 us
 	// (docs/security.md); the rest is room for a machine that is busy.
@@ -55,8 +55,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// strangers are the connections of another user. It says when the first is there, and when all
-// are. Those that it holds stay, and say nothing, until standard input ends; else each is
+// strangers makes the connections of another user. It reports the first, and then all.
+// Those that it holds stay, and say nothing, until standard input ends; else each is
 // closed at once.
 func strangers(address string, hold bool) error {
 	if _, err := unix.RaiseNoFile(crowd + 100); err != nil {
@@ -89,8 +89,8 @@ func strangers(address string, hold bool) error {
 	return nil
 }
 
-// call has strangers call, and returns when the first has, and what waits for the last.
-func call(t *testing.T, address string, hold bool) (all func()) {
+// call has strangers call, and returns when the first has. awaitAll waits for the last.
+func call(t *testing.T, address string, hold bool) (awaitAll func()) {
 	cmd := exec.Command(os.Args[0], strangerWord, address, strconv.FormatBool(hold))
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -99,7 +99,7 @@ func call(t *testing.T, address string, hold bool) (all func()) {
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		in.Close()
-		_ = cmd.Wait() // what it said was read
+		_ = cmd.Wait() // its output was read
 	})
 	lines := bufio.NewScanner(out)
 	require.True(t, lines.Scan(), "no stranger got through")
@@ -116,7 +116,7 @@ type place struct {
 	honest  func() // has them call, and waits until they were served
 }
 
-// start runs golaunch until the test ends, and finds in what it says where it listens.
+// start runs golaunch until the test ends, and finds its address in its output.
 func start(t *testing.T, env []string, at string, args ...string) *place {
 	p := &place{t: t, cmd: exec.Command(filepath.Join(built, "golaunch"), args...)}
 	p.cmd.Env = append(os.Environ(), env...)
@@ -159,7 +159,7 @@ func job(t *testing.T, flag, where, client string) *place {
 
 // open opens a gate, and waits for the end of the job.
 func (p *place) open(gate string) {
-	f, err := os.OpenFile(gate, os.O_RDWR, 0) // which waits for no reader
+	f, err := os.OpenFile(gate, os.O_RDWR, 0) // waits for no reader
 	require.NoError(p.t, err)
 	defer f.Close()
 	_, err = f.WriteString("go\ngo\ngo\ngo\n")
@@ -169,7 +169,8 @@ func (p *place) open(gate string) {
 	require.NoError(p.t, p.cmd.Wait(), "%s", &p.errs)
 }
 
-// srun stands for Slurm's: it says where agents are to call, and starts them when the gate is open.
+// srun stands for Slurm's: it prints the address that agents are to call, and starts
+// them when the gate is open.
 const srun = `#!/bin/sh
 [ "$1" != --help ] || { echo --overlap; exit; }
 while [ "$1" != -- ]; do shift; done
@@ -304,7 +305,7 @@ func TestNobodyIsFloodedOut(t *testing.T) {
 				p := open(t)
 				all := call(t, p.address, hold)
 				during := timed(p)
-				if name == "topo serve" { // which goes on
+				if name == "topo serve" { // it goes on
 					all()
 				}
 				require.Less(t, during, calm+wait, "while strangers call (held: %v)", hold)
