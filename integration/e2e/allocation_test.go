@@ -88,7 +88,7 @@ func TestSlotsOfAnAllocation(t *testing.T) {
 
 	waits := s.start("-n", "3")
 	waits.until(0, "golaunch: waiting for 2 of 5 slots that other golaunch of allocation 77 use (--overlap shares them)\n")
-	late := s.start("-n", "2", "--timeout", "1s") // which looks at more hosts, and ends by itself
+	late := s.start("-n", "2", "--timeout", "1s") // looks at more hosts, and ends by itself
 	interrupted := s.start("-n", "6")
 	interrupted.until(0, "golaunch: waiting for 5 of 5 slots that other golaunch of allocation 77 use")
 	require.NoError(t, interrupted.cmd.Signal(syscall.SIGINT))
@@ -130,7 +130,7 @@ func TestPlantedLedgers(t *testing.T) {
 	plant("mkdir -m 777 %[1]s", "/dev/shm")
 	a := s.start("-n", "1")
 	a.until(1, "")
-	shell(t, s.Cluster, "n001", "rmdir /dev/shm/golaunch-slots-*") // who comes now has the first again
+	shell(t, s.Cluster, "n001", "rmdir /dev/shm/golaunch-slots-*") // the next one has the first again
 	b := s.start("-n", "2")
 	b.until(0, "golaunch: waiting for 1 of 1 slot that other golaunch of allocation 80 use")
 	a.release()

@@ -17,8 +17,8 @@ import (
 	processors "github.com/golaunch/golaunch/network/topology/node"
 )
 
-// where is a rank that prints where the kernel lets it run.
-const where = "sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status"
+// printCPUs is a rank that prints the CPUs that the kernel lets it run on.
+const printCPUs = "sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status"
 
 // ours are the CPUs of this process, of which there may be one.
 func ours(t *testing.T) []int {
@@ -63,7 +63,7 @@ func onCPUs(t *testing.T, cpus []int, args ...string) result {
 func TestBindToCore(t *testing.T) {
 	cores := coresOf(t, ours(t))
 	n := len(cores)
-	r := local(t, "", "-n", fmt.Sprint(n), "-l", "--bind-to", "core", "sh", "-c", where)
+	r := local(t, "", "-n", fmt.Sprint(n), "-l", "--bind-to", "core", "sh", "-c", printCPUs)
 	require.Zero(t, r.code, r.stderr)
 	require.Empty(t, r.stderr)
 	var want []string
@@ -72,11 +72,11 @@ func TestBindToCore(t *testing.T) {
 	}
 	require.ElementsMatch(t, want, r.lines())
 
-	r = local(t, "", "-n", fmt.Sprint(n), "--nodes", fmt.Sprint(min(2, n)), "-l", "-bind-to", "core", "sh", "-c", where)
+	r = local(t, "", "-n", fmt.Sprint(n), "--nodes", fmt.Sprint(min(2, n)), "-l", "-bind-to", "core", "sh", "-c", printCPUs)
 	require.Zero(t, r.code, r.stderr)
 	require.ElementsMatch(t, want, r.lines())
 
-	r = local(t, "", "-n", fmt.Sprint(n+1), "--oversubscribe", "-l", "--bind-to", "core", "sh", "-c", where)
+	r = local(t, "", "-n", fmt.Sprint(n+1), "--oversubscribe", "-l", "--bind-to", "core", "sh", "-c", printCPUs)
 	require.Zero(t, r.code, r.stderr)
 	require.ElementsMatch(t, append(want, fmt.Sprintf("[%d] %s", n, cores[0])), r.lines())
 }
@@ -85,7 +85,7 @@ func TestBindToCore(t *testing.T) {
 func TestBindToAll(t *testing.T) {
 	all := binding.Format(ours(t))
 	for _, to := range []string{"none", "numa", "socket"} {
-		r := local(t, "", "-n", "1", "--bind-to", to, "sh", "-c", where)
+		r := local(t, "", "-n", "1", "--bind-to", to, "sh", "-c", printCPUs)
 		require.Zero(t, r.code, r.stderr)
 		if to == "none" {
 			require.Equal(t, []string{all}, r.lines())
@@ -104,7 +104,7 @@ func TestRankFileBinds(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ranks")
 	ranks := func(slot string) []string {
 		require.NoError(t, os.WriteFile(file, []byte("rank 0=+n0 slot="+slot+"\nrank 1=+n0 slot="+slot+"\nrank 2=+n0\n"), 0o600))
-		return []string{"-n", "3", "-l", "--map-by", "file:" + file, "--bind-to", "core", "--oversubscribe", "sh", "-c", where}
+		return []string{"-n", "3", "-l", "--map-by", "file:" + file, "--bind-to", "core", "--oversubscribe", "sh", "-c", printCPUs}
 	}
 	r := local(t, "", ranks(last)...)
 	require.Zero(t, r.code, r.stderr)
@@ -123,12 +123,12 @@ func TestBindWithinAffinity(t *testing.T) {
 	last := all[len(all)-1:]
 	text := binding.Format(last)
 	for _, to := range []string{"none", "core", "hwthread", "socket", "numa", "cpu-list:" + text} {
-		r := onCPUs(t, last, "-n", "2", "--oversubscribe", "--bind-to", to, "--report-bindings", "sh", "-c", where)
+		r := onCPUs(t, last, "-n", "2", "--oversubscribe", "--bind-to", to, "--report-bindings", "sh", "-c", printCPUs)
 		require.Zero(t, r.code, r.stderr)
 		require.Equal(t, []string{text, text}, r.lines(), to)
 		require.Regexp(t, `(?m)^golaunch: rank 1 on \S+: CPU `+text+` \(.*\)$`, r.stderr)
 	}
-	r := onCPUs(t, last, "-n", "2", "--bind-to", "core", "sh", "-c", where)
+	r := onCPUs(t, last, "-n", "2", "--bind-to", "core", "sh", "-c", printCPUs)
 	require.Equal(t, 125, r.code)
 	require.Empty(t, r.stdout)
 	require.Regexp(t, `^golaunch: --bind-to core cannot be done:\ngolaunch:   host \S+: 1 core .*for 2 ranks\n`+
@@ -137,7 +137,7 @@ func TestBindWithinAffinity(t *testing.T) {
 	if len(all) > 1 {
 		other = all[0]
 	}
-	r = onCPUs(t, last, "-n", "1", "--oversubscribe", "--bind-to", fmt.Sprint("cpu-list:", other), "sh", "-c", where)
+	r = onCPUs(t, last, "-n", "1", "--oversubscribe", "--bind-to", fmt.Sprint("cpu-list:", other), "sh", "-c", printCPUs)
 	require.Equal(t, 125, r.code)
 	require.Regexp(t, fmt.Sprintf(`--bind-to cpu-list:%d cannot be done:\ngolaunch:   host \S+: CPU %[1]d is not the job's to use there: CPU %s is`, other, text), r.stderr)
 }
@@ -178,10 +178,10 @@ func TestBindWithinCgroup(t *testing.T) {
 		cmd := exec.Command("sh", append([]string{"-c", `echo $$ >"$0"; exec "$@"`, dir + "/cgroup.procs", bin("golaunch")}, args...)...)
 		return finish(t, cmd, cmd, "")
 	}
-	r := run("-n", "1", "--bind-to", "core", "sh", "-c", where)
+	r := run("-n", "1", "--bind-to", "core", "sh", "-c", printCPUs)
 	require.Zero(t, r.code, r.stderr)
 	require.Equal(t, []string{last}, r.lines())
-	r = run("-n", "2", "--bind-to", "core", "sh", "-c", where)
+	r = run("-n", "2", "--bind-to", "core", "sh", "-c", printCPUs)
 	require.Equal(t, 125, r.code)
 	require.Contains(t, r.stderr, ": 1 core ")
 }
@@ -189,7 +189,7 @@ func TestBindWithinCgroup(t *testing.T) {
 // Ranks that are spawned take what those that live have left.
 func TestBindSpawned(t *testing.T) {
 	cores := coresOf(t, ours(t))
-	r := local(t, "", "-l", "-n", "1", "--bind-to", "core", bin("spawnclient"), "1", "--", "sh", "-c", where)
+	r := local(t, "", "-l", "-n", "1", "--bind-to", "core", bin("spawnclient"), "1", "--", "sh", "-c", printCPUs)
 	require.Zero(t, r.code, r.stderr)
 	if len(cores) == 1 {
 		require.Contains(t, r.stderr, "1 process was not started")

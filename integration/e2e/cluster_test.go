@@ -32,7 +32,7 @@ func TestMPIOverTheNetwork(t *testing.T) {
 	// All that golaunch sends goes to port 22: the rest is MPI's.
 	const enough = 20
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel() // who waits for packets that never come is told, too
+	defer cancel() // ends a wait for packets that never come, too
 	var counted []*cluster.Cmd
 	for _, name := range []string{"n001", "n016", "n032"} {
 		cmd := c.CommandContext(ctx, name, "tcpdump", "-i", "eth0", "-c", fmt.Sprint(enough), "--immediate-mode", "-w", "/dev/null", "tcp and not port 22")
@@ -98,7 +98,7 @@ func TestNothingIsInstalledOnNodes(t *testing.T) {
 	require.Empty(t, r.stdout, "no private key on a node, and no agent left while the job runs")
 }
 
-// What travels is the agent alone, where golaunch has it and both are of one revision.
+// The agent alone travels, where golaunch has it and both are of one revision.
 func TestTheAgentAloneTravels(t *testing.T) {
 	c := theCluster(t)
 	size := func(path string) int64 {

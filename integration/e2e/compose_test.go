@@ -31,7 +31,7 @@ func TestCompose(t *testing.T) {
 	compose, err := cluster.ComposeCommand()
 	require.NoError(t, err)
 	name := containerName()
-	// What the image is made of: golaunch as it was built for the tests.
+	// Parts of the image: golaunch as it was built for the tests.
 	dir := t.TempDir()
 	for from, to := range map[string]string{
 		bin("golaunch"): "bin/golaunch", "../../deploy/node.sh": "deploy/node.sh", "../../deploy/Dockerfile": "deploy/Dockerfile",

@@ -38,8 +38,8 @@ func containerName() string {
 	return "golaunch-e2e-" + hex.EncodeToString(b)
 }
 
-// container starts one with options of docker run; what follows the image is its
-// command. It is gone after the test.
+// container starts one with options of docker run, an image and a command. It is gone
+// after the test.
 func container(t *testing.T, name string, args ...string) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -144,8 +144,8 @@ func TestContainerThatComesLate(t *testing.T) {
 	require.Equal(t, "1\n", a.status, "there was no container at first")
 }
 
-// What a container that was killed in the middle of a copy has left is removed by
-// the next job, after it was started again.
+// The next job removes the leftovers of a container that was killed in the middle of a
+// copy, after it was started again.
 func TestContainerKilledInTheMiddleOfACopy(t *testing.T) {
 	needEngine(t)
 	name := containerName()
@@ -253,9 +253,9 @@ func TestMPIBetweenIsolatedNetworks(t *testing.T) {
 	}
 }
 
-// What an engine does to a container of a running job, and to one that is being
-// entered, ends the job, names the container with the engine's word for it, and leaves
-// nothing in it.
+// Blows of an engine at a container of a running job, and at one that is being entered,
+// end the job, name the container with the engine's word for it, and leave nothing in
+// it.
 func TestWhatAnEngineDoes(t *testing.T) {
 	needEngine(t)
 	for _, x := range []struct {
@@ -281,7 +281,7 @@ func TestWhatAnEngineDoes(t *testing.T) {
 			j := startLocal(t, 2, "--bootstrap", "docker", "--lost-after", "2s", "-H", strings.Join(names, ","), "sh", "-c", "echo runs; exec sleep 1000")
 			engine(t, append(x.do, names[1])...)
 			j.over(t, 125)
-			require.Regexp(t, "golaunch: host "+names[1]+" .*lost: .*; docker says: "+x.says+"\n", j.said(t))
+			require.Regexp(t, "golaunch: host "+names[1]+" .*lost: .*; docker says: "+x.says+"\n", j.errorText(t))
 			switch {
 			case x.undo != nil:
 				engine(t, append(x.undo, names[1])...)
@@ -312,9 +312,9 @@ func TestAContainerIsLostAfterItsPeersFailed(t *testing.T) {
 	require.NoError(t, err)
 	j := startCommand(t, 2, cmd)
 	require.NoError(t, stdin.Close()) // rank 0 fails
-	require.Eventually(t, func() bool { return strings.Contains(j.said(t), "told") }, limit, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(j.errorText(t), "told") }, limit, 10*time.Millisecond)
 	engine(t, "kill", names[1])
 	j.over(t, 125)
-	require.Regexp(t, "golaunch: host "+names[1]+" .*lost: .*; docker says: the container has exited with code 137\n", j.said(t))
-	require.Contains(t, j.said(t), "exited with code 3")
+	require.Regexp(t, "golaunch: host "+names[1]+" .*lost: .*; docker says: the container has exited with code 137\n", j.errorText(t))
+	require.Contains(t, j.errorText(t), "exited with code 3")
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/golaunch/golaunch/integration/cluster"
 )
 
-// culpritRuns is how often TestTheCulpritIsNamed runs each of its jobs:
-// CULPRIT_RUNS says so.
+// culpritRuns returns the number of runs of each job of TestTheCulpritIsNamed, from
+// CULPRIT_RUNS.
 func culpritRuns(t *testing.T) int {
 	text := os.Getenv("CULPRIT_RUNS")
 	if text == "" {
@@ -65,8 +65,8 @@ func TestTheCulpritIsNamed(t *testing.T) {
 }
 
 // Ranks that end at once, with a code of their own, when they see a peer's connection
-// end: golaunch may hear of them first. Ends by a code, where nothing but their times
-// tells who was first, are measured by integration/bench/culprit.
+// end: golaunch may hear of them first. Ends by a code, of which nothing but their
+// times tells the first, are measured by integration/bench/culprit.
 func TestTheCulpritOverSockets(t *testing.T) {
 	c := theCluster(t)
 	star, err := filepath.Abs("testdata/star.py")

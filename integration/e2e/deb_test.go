@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What make deb makes is installed by dpkg below a directory, starts ranks on two nodes
-// from there, and is removed without a trace; lintian finds nothing in it.
+// The package of make deb is installed by dpkg below a directory, starts ranks on two
+// nodes from there, and is removed without a trace; lintian finds nothing in it.
 func TestDebianPackage(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"dpkg-deb", "dpkg"} {

@@ -25,8 +25,8 @@ type localJob struct {
 	agent  int    // process id
 }
 
-// said is what golaunch has written to its standard error.
-func (j *localJob) said(t *testing.T) string {
+// errorText returns golaunch's standard error so far.
+func (j *localJob) errorText(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile(j.stderr)
 	require.NoError(t, err)
@@ -76,7 +76,7 @@ func (j *localJob) over(t *testing.T, code int) {
 	case <-time.After(limit):
 		t.Fatal("golaunch does not end")
 	}
-	require.Equal(t, code, j.ProcessState.ExitCode(), j.said(t))
+	require.Equal(t, code, j.ProcessState.ExitCode(), j.errorText(t))
 }
 
 // ends waits for the job and checks its exit code, and that nothing is left.
@@ -88,15 +88,15 @@ func (j *localJob) ends(t *testing.T, code int) {
 	nothingRuns(t)
 }
 
-// tell sends golaunch a signal and waits until it answers: signals of one kind
-// that come faster than they are taken are one, and so are those that end the job
-// and come within a second, so that it is told again.
+// tell sends golaunch a signal and waits until it answers: signals of one kind that
+// come faster than they are taken count as one, and so do those that end the job and
+// come within a second, so that it is told again.
 func (j *localJob) tell(t *testing.T, sig syscall.Signal, answer string) {
 	t.Helper()
 	require.NoError(t, j.Process.Signal(sig))
 	told := time.Now()
 	if !assert.Eventually(t, func() bool {
-		answered := strings.Contains(j.said(t), answer)
+		answered := strings.Contains(j.errorText(t), answer)
 		if !answered && time.Since(told) > 1100*time.Millisecond {
 			told = time.Now()
 			_ = j.Process.Signal(sig)
@@ -104,7 +104,7 @@ func (j *localJob) tell(t *testing.T, sig syscall.Signal, answer string) {
 		return answered
 	}, limit, time.Millisecond) {
 		state, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", j.Process.Pid))
-		require.FailNow(t, "no answer", "%q to %v; it said:\n%s\nits state:\n%s", answer, sig, j.said(t), state)
+		require.FailNow(t, "no answer", "%q to %v; it said:\n%s\nits state:\n%s", answer, sig, j.errorText(t), state)
 	}
 }
 
@@ -131,15 +131,15 @@ func TestASecondSignalKills(t *testing.T) {
 	}
 }
 
-// Who interrupts a job reads one line about it, however many ranks end by it.
+// An interrupt prints one line, however many ranks end by it.
 func TestAnInterruptIsOneLine(t *testing.T) {
 	j := startLocal(t, 6, "--nodes", "3", "sh", "-c", `[ $RANK != 2 ] || trap 'exit 3' INT; echo up; while :; do sleep 0.01; done`)
 	require.NoError(t, j.Process.Signal(syscall.SIGINT))
 	j.ends(t, 130)
-	require.Regexp(t, `^golaunch: interrupting the ranks; .*\n$`, j.said(t))
+	require.Regexp(t, `^golaunch: interrupting the ranks; .*\n$`, j.errorText(t))
 }
 
-// Who presses Ctrl-C at a terminal twice need not count to a second in between.
+// The second of two Ctrl-C at a terminal counts without a pause of a second in between.
 func TestCtrlCTwice(t *testing.T) {
 	terminal := exec.Command("script", "-q", "-e", "-c", bin("golaunch")+" -n 2 --grace 1h "+bin("rankprobe")+" stubborn", "/dev/null")
 	keys, err := terminal.StdinPipe()
@@ -164,7 +164,7 @@ func TestCtrlCTwice(t *testing.T) {
 		require.NoError(t, err)
 	}
 	press("to kill them, interrupt again within 5s")
-	again := time.NewTicker(50 * time.Millisecond) // what comes too soon is the same demand
+	again := time.NewTicker(50 * time.Millisecond) // one that comes too soon is the same demand
 	defer again.Stop()
 	stop := make(chan struct{})
 	go func() { // ends with the answer
@@ -195,12 +195,12 @@ func TestRanksThatOutliveTheGraceAreTold(t *testing.T) {
 	j := startLocal(t, 3, "--grace", "100ms", "sh", "-c", rank)
 	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
 	j.ends(t, 143)
-	require.Contains(t, j.said(t), "golaunch: 2 ranks had not ended 100ms after SIGTERM, and were killed: --grace TIME gives more\n")
+	require.Contains(t, j.errorText(t), "golaunch: 2 ranks had not ended 100ms after SIGTERM, and were killed: --grace TIME gives more\n")
 	j = startLocal(t, 2, "--grace", "1h", bin("rankprobe"), "stubborn")
 	j.tell(t, syscall.SIGTERM, answers[0])
 	j.tell(t, syscall.SIGTERM, answers[1])
 	j.ends(t, 143)
-	require.NotContains(t, j.said(t), "--grace")
+	require.NotContains(t, j.errorText(t), "--grace")
 }
 
 // Signals that golaunch has no use for are for the ranks: the user's, quit, alarms, those
@@ -224,7 +224,7 @@ trap 'exit 0' QUIT; echo up; while :; do sleep 0.01; done`
 		require.Eventually(t, func() bool {
 			b, _ := os.ReadFile(heard)
 			return strings.HasSuffix("\n"+string(b), "\n"+x.name+"\n")
-		}, limit, time.Millisecond, "%v; it said %s", x.signal, j.said(t))
+		}, limit, time.Millisecond, "%v; it said %s", x.signal, j.errorText(t))
 	}
 	require.NoError(t, j.Process.Signal(syscall.SIGQUIT))
 	j.ends(t, 0)
@@ -242,9 +242,9 @@ func TestTimeoutLeavesRanksTheirGrace(t *testing.T) {
 	}
 	j.ends(t, 143)
 	byes, err := os.ReadFile(file)
-	require.NoError(t, err, j.said(t))
+	require.NoError(t, err, j.errorText(t))
 	require.Equal(t, "bye\nbye\n", string(byes))
-	require.NotContains(t, j.said(t), "again")
+	require.NotContains(t, j.errorText(t), "again")
 }
 
 // A job of nohup, or in the background of a script, goes on when the terminal closes or
@@ -256,7 +256,7 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 	}
 	j.tell(t, syscall.SIGTERM, "told to terminate")
 	j.ends(t, 143)
-	require.NotRegexp(t, "terminal|interrupt|again", j.said(t))
+	require.NotRegexp(t, "terminal|interrupt|again", j.errorText(t))
 }
 
 // SIGHUP is the end of the terminal only where there was one.

@@ -224,7 +224,7 @@ func TestExecKillAtStart(t *testing.T) {
 		{"relay", `host head.relay[1-5]: starting: lost: the link to its agent broke: `},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			// Who waits for the silent hosts does so for longer than this test.
+			// A wait for the silent hosts would take longer than this test.
 			r := &running{cmd: c.Command(cluster.Head, bin("golaunch"), "--bootstrap", "exec", "--exec-command", "sh -c 'sleep 1000; true' {command}",
 				"-H", hostsArg(n), "--degree", "2", "--connect-timeout", "1h", "--allow-dead-nodes", "hostname")}
 			r.cmd.Stderr = &r.stderr
@@ -284,8 +284,8 @@ func TestContainerThatDoesNotExist(t *testing.T) {
 	}
 }
 
-// What an engine refuses for good ends the job at once, in its own words; whatever else
-// golaunch tries again for is told, while it does.
+// An engine's final refusal ends the job at once, in the engine's words; reasons to try
+// again are told during the tries.
 func TestWhatAnEngineRefuses(t *testing.T) {
 	t.Parallel()
 	engine := filepath.Join(t.TempDir(), "kubectl")

@@ -43,7 +43,7 @@ func TestOddHosts(t *testing.T) {
 		name   string
 		shell  string   // that has to be there
 		damage []string // shell commands for every node
-		hears  string   // what every node's shell says at login
+		hears  string   // the words of every node's shell at login
 	}{
 		{"csh", "csh", []string{loginShell("/bin/csh"), "echo 'echo hello from cshrc; setenv NOISE 1' > ~/.cshrc"}, "hello from cshrc"},
 		{"fish", "fish", []string{loginShell("/usr/bin/fish"), "mkdir -p ~/.config/fish; echo 'echo hello from fish' > ~/.config/fish/config.fish"}, "hello from fish"},
@@ -106,7 +106,7 @@ func TestTwoJobsAtOnce(t *testing.T) {
 		}
 		if keep == "--keep-agent" {
 			for _, node := range firstNodes(c, n) {
-				shell(t, c, node, "rm -r /dev/shm/golaunch-0 /tmp/golaunch-0 2> /dev/null; true") // what was to be kept
+				shell(t, c, node, "rm -r /dev/shm/golaunch-0 /tmp/golaunch-0 2> /dev/null; true") // agents that were to be kept
 			}
 		}
 		noFilesLeft(t, c, firstNodes(c, n)...)

@@ -18,10 +18,9 @@ const (
 	myName = "cmd=get_my_kvsname"
 )
 
-// conversation is what every rank of a raw client says, one line after the
-// other; %d stands for the rank and K for the name of the key-value space. A line
-// that ends with a semicolon is a message of PMI-2. A reply is awaited to each
-// but abort.
+// conversation holds the lines of every rank of a raw client, one after the other; %d
+// stands for the rank and K for the name of the key-value space. A line that ends with
+// a semicolon is a message of PMI-2. A reply is awaited to each but abort.
 type conversation struct {
 	name  string
 	ranks int
@@ -147,7 +146,7 @@ func conversationClient(c *rawClient, talk conversation) {
 	}
 }
 
-// transcript is what was printed, by rank and in order, and the exit status.
+// transcript returns the output, by rank and in order, and the exit status.
 func transcript(t *testing.T, talk conversation, launcher ...string) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

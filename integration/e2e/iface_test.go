@@ -88,7 +88,7 @@ func TestIface(t *testing.T) {
 	nothingLeft(t, c, firstNodes(c, 2)...)
 }
 
-// What the user sets counts more, and -v says so.
+// The user's own setting counts more, and -v says so.
 func TestIfaceLeavesWhatTheUserSets(t *testing.T) {
 	t.Parallel()
 	needMPI(t)

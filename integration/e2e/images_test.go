@@ -164,8 +164,8 @@ func TestImagesEnvironment(t *testing.T) {
 	require.Equal(t, engine(t, "exec", "--user", "4242", name, "sh", "-c", "echo $HOME $SSL_CERT_FILE")+"\n", r.stdout, r.stderr)
 }
 
-// Images without a shell run golaunch from where it is mounted, as any user: what links
-// glibc and MPI, and what links nothing.
+// Images without a shell run golaunch from its mount, as any user: programs that link
+// glibc and MPI, and those that link nothing.
 func TestImagesWithoutAShell(t *testing.T) {
 	needMPI(t)
 	i := newImage(t)
@@ -199,7 +199,7 @@ func TestImagesWithoutAShell(t *testing.T) {
 		}
 	}
 
-	// What is not there, or is no agent, is told as such.
+	// A file that is not there, or is no agent, is told as such.
 	name := containerName()
 	container(t, name, tag, "/bin/busybox", "sleep", "1000")
 	r := local(t, "", "--bootstrap", "docker", "--agent-path", "/nla", "-H", name, "pmiclient")
@@ -269,8 +269,9 @@ func TestMuslImages(t *testing.T) {
 	require.Contains(t, r.stderr, "/tmp: we may not write there")
 	require.NotContains(t, r.stderr, "others may remove files there")
 
-	// Where others may write without a sticky bit they could exchange the agent. HOME, of a
-	// user without an account /, has room for it then, and nothing stays there.
+	// In a folder in which others may write without a sticky bit they could exchange
+	// the agent. HOME, of a user without an account /, has room for it then, and
+	// nothing stays there.
 	engine(t, "exec", name, "/bin/busybox", "chmod", "777", "/tmp")
 	r = local(t, "", "-v", "--bootstrap", "docker", "-H", name, "static")
 	require.Equal(t, 0, r.code, r.stderr)
@@ -278,12 +279,12 @@ func TestMuslImages(t *testing.T) {
 	require.Empty(t, engine(t, "exec", name, "ls", "/tmp"))
 }
 
-// What keeps a container's /tmp from taking the agent is told by its right name.
+// The obstacle to an agent in a container's /tmp is told by its right name.
 func TestContainersTmp(t *testing.T) {
 	needEngine(t)
 	for _, x := range []struct {
 		user, mode string
-		says       string // "" where it takes the agent
+		says       string // "": it takes the agent
 	}{
 		{"0", "0755", ""},
 		{"nobody", "0755", "/tmp: we may not write there"},

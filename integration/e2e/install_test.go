@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What make install puts below DESTDIR works from there, and make uninstall takes
-// all of it away.
+// The files of make install work from below DESTDIR, and make uninstall takes all of
+// them away.
 func TestInstall(t *testing.T) {
 	needBuilt(t, "lib/golaunch/libpmi.so", "gcc")
 	dest := t.TempDir()

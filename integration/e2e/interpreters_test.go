@@ -120,7 +120,7 @@ func needR(t *testing.T) {
 	}
 }
 
-// What the ranks preload is brought to nodes that have nothing of golaunch.
+// The library that ranks preload is brought to nodes that have nothing of golaunch.
 func TestPythonOverTheNetwork(t *testing.T) {
 	needMPI4Py(t)
 	c := theCluster(t)
@@ -251,8 +251,8 @@ func needPreloaded(t *testing.T) {
 	require.Zero(t, r.code, "libmpiinit.so is not loaded: %s", r.stderr)
 }
 
-// Where it cannot be loaded nobody hears of it: in a place without its file, and in
-// programs for another platform.
+// A failure to load it stays silent: in a place without its file, and in programs for
+// another platform.
 func TestPreloadingIsSilent(t *testing.T) {
 	t.Parallel()
 	needShell(t, "gcc")

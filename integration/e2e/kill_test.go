@@ -103,7 +103,7 @@ func killBoth(t *testing.T, c *cluster.Cluster, node string) {
 	require.NoError(t, agent.Signal(syscall.SIGKILL))
 }
 
-// What kills parts of a job is tried in integration/bench/killtable.
+// Kills of parts of a job are tried in integration/bench/killtable.
 func TestSignalsEndTheJob(t *testing.T) {
 	const n = 7
 	c := theCluster(t)

@@ -16,7 +16,7 @@ import (
 
 // lateHost is a host that is not there when a job begins, and how it comes.
 type lateHost struct {
-	lacks string // what is said of it
+	lacks string // golaunch's word for it
 	gone  func(t *testing.T, c *cluster.Cluster, name string)
 	comes func(t *testing.T, c *cluster.Cluster, name string)
 }

@@ -48,8 +48,7 @@ func awaitProc(t *testing.T, c *cluster.Cluster, node string, is func([]string) 
 func isWarden(words []string) bool { return slices.Contains(words, "nla-warden") }
 
 // A shell that is killed while it brings the agent to its node leaves nothing:
-// its parent removes what it had made. Whether another try comes soon enough is
-// left open.
+// its parent removes what it had made. Another try may come too late.
 func TestKilledShellsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	const n, times, tries = 3, 4, 40 // on a busy machine a shell may come and go between two looks
@@ -107,7 +106,7 @@ func TestKilledWardensLeaveNothing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.NoError(t, c.Partition("n003")) // which keeps the others from their launch
+			require.NoError(t, c.Partition("n003")) // keeps the others from their launch
 			t.Cleanup(func() { require.NoError(t, c.Heal("n003")) })
 			r := start(t, c, n, "--connect-timeout", "10s", "--lost-after", "2s", "-n", "3", bin("rankprobe"), "sleep")
 			for _, node := range []string{"n001", "n002"} {

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// libpmi's answers to a server that says what this table has: request, up to its
-// first field, to reply. What it does not have is as usual.
+// fakeServer is the table of a server's replies, by request up to its first field.
+// Others are as usual.
 type fakeServer map[string]string
 
 var usualReplies = fakeServer{
@@ -107,8 +107,8 @@ func mapped(mapping string) fakeServer {
 	return fakeServer{"cmd=get": "cmd=get_result rc=0 value=" + mapping + "\n"}
 }
 
-// Which ranks share a node, by the mapping; repeated where it is short, and
-// alone where it cannot be read.
+// Ranks that share a node, by the mapping; repeated where it is short, and alone where
+// it cannot be read.
 func TestLibPMICliques(t *testing.T) {
 	needBuilt(t, "pmiinfo", "gcc")
 	for mapping, want := range map[string]string{
@@ -121,7 +121,7 @@ func TestLibPMICliques(t *testing.T) {
 		"(vector,(0,4,1))":             "1",
 		"(vector,(0,16777216,1))":      "1",
 		"(vector,(0,1,2147483647))":    "0 1 2 3",
-		"(vector,(0,1,0))":             "1", // what is no mapping
+		"(vector,(0,1,0))":             "1", // no mapping
 		"(vector,(0,0,4))":             "1",
 		"(vector,(-1,1,4))":            "1",
 		"(vector,(0,2000000000,1))":    "1",

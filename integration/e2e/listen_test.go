@@ -78,8 +78,9 @@ func TestListeningSocketsAreSeen(t *testing.T) {
 	require.Len(t, listening(t, os.Getpid()), seen+1)
 }
 
-// Neither golaunch nor an agent or a warden of it has a socket at which others
-// could reach it, here and on nodes; what was asked for has, for this machine alone.
+// Neither golaunch nor an agent or a warden of it has a socket at which others could
+// reach it, here and on nodes; services that the user asks for have, for this machine
+// alone.
 func TestNothingListens(t *testing.T) {
 	words := []string{"nla-agent", "nla-warden"}
 	j := startLocal(t, 2, "--nodes", "2", bin("rankprobe"), "sleep")

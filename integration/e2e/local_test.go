@@ -138,7 +138,7 @@ func TestKeepGoing(t *testing.T) {
 	require.Equal(t, []string{"0", "2", "3"}, got, "the others ran to their end")
 }
 
-// What a rank writes last before it fails is there, also without an end of the line.
+// The last output of a rank before it fails is there, also without an end of the line.
 //
 //report:io flux-framework/flux-core#7328 the last line of the rank that fails
 func TestLastWordsOfAFailedRank(t *testing.T) {
@@ -211,8 +211,8 @@ func TestStdin(t *testing.T) {
 	require.Zero(t, r.code, "ranks that don't read hold nobody up")
 }
 
-// Arguments and environments are bytes, in whatever encoding; what comes back
-// in messages does not steer the terminal.
+// Arguments and environments are bytes, in any encoding; those that come back in
+// messages do not steer the terminal.
 func TestAnyBytesButNUL(t *testing.T) {
 	t.Setenv("LATIN", "a\xffb")
 	r := local(t, "", "-n", "2", "--nodes", "2", "-x", "ONE=c\xfe", "sh", "-c", `echo "$LATIN$ONE$1"`, "sh", "\x80d\x1b")

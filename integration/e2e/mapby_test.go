@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever the rule, all that tells of a rank's node agrees with the map: what its
-// environment has, its number on the node, PMI's process mapping; with two apps, too.
+// With every rule, all that tells of a rank's node agrees with the map: its
+// environment, its number on the node, PMI's process mapping; with two apps, too.
 func TestMapByAgrees(t *testing.T) {
 	host, err := os.Hostname()
 	require.NoError(t, err)

@@ -83,7 +83,7 @@ func TestOutOfMemoryOnANode(t *testing.T) {
 	if version != 1 {
 		t.Skip("skipped: nodes here are cgroups that cannot have further ones with a limit; TestOutOfMemory has one")
 	}
-	c := ownCluster(t, 2) // which goes down before the cgroup, as its processes are in there
+	c := ownCluster(t, 2) // goes down before the cgroup, as its processes are in there
 	out, err := c.Command("n002", "sh", "-c", "mkdir /tmp/memory && mount -t cgroup -o memory none /tmp/memory").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	procs, err := c.Processes("n002")

@@ -20,7 +20,7 @@ func TestMPICHEnds(t *testing.T) {
 	shared := bin("lib/golaunch/libmpichfinalize.so")
 	for name, x := range map[string]struct {
 		args    []string
-		preload string // what children of the ranks get
+		preload string // of children of the ranks
 	}{
 		"as it is":                {[]string{bin("mpilate")}, ""},
 		"with the user's own":     {[]string{"-x", "LD_PRELOAD=libm.so.6", bin("mpilate")}, "libm.so.6"},
@@ -54,7 +54,7 @@ func TestMPICHEnds(t *testing.T) {
 	nothingLeft(t, c, firstNodes(c, 2)...)
 }
 
-// What was sent without a wait for its end ends in MPI_Finalize, also over a network.
+// Messages sent without a wait for their end end in MPI_Finalize, also over a network.
 func TestMPICHEndsWhatNobodyWaitedFor(t *testing.T) {
 	t.Parallel()
 	needBuilt(t, "mpifree", "libmpich-dev mpich")
@@ -117,7 +117,7 @@ func TestMPICHThatHangsIsExplained(t *testing.T) {
 
 func TestMPICHWithoutTheFix(t *testing.T) {
 	needMPI(t)
-	cmd := exec.Command(lonelyGolaunch(t), "-n", "2", "--nodes", "2", bin("mpiabort"), "0", "9") // which never comes to MPI_Finalize
+	cmd := exec.Command(lonelyGolaunch(t), "-n", "2", "--nodes", "2", bin("mpiabort"), "0", "9") // never comes to MPI_Finalize
 	r := finish(t, cmd, cmd, "")
 	require.Equal(t, 9, r.code, r.stderr)
 	require.Regexp(t, `(?m)^golaunch: host \S+: mpiabort uses MPICH \S+ \(ch4:ucx, \S+\) and may hang in MPI_Finalize: libmpichfinalize.so was not found beside golaunch, in lib/golaunch; build it with make build\n`, r.stderr)

@@ -79,7 +79,7 @@ func TestOpenMPIAbort(t *testing.T) {
 	require.Regexp(t, `golaunch: rank 2 on \S+ \(pid \d+\) called abort with code 9\n`, r.stderr)
 }
 
-// What Open MPI's killed ranks leave in shared memory and in /tmp is removed, as by
+// Leftovers of Open MPI's killed ranks in shared memory and in /tmp are removed, as by
 // mpirun, and nothing of another's.
 func TestOpenMPILeavesNothing(t *testing.T) {
 	t.Parallel()

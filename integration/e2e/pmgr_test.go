@@ -43,7 +43,7 @@ func TestPMGR(t *testing.T) {
 	nothingLeft(t, c, firstNodes(c, 32)...)
 }
 
-// What ranks get wrong is told with the rank and what it did, and ends the job.
+// A rank's error is told with the rank and its deed, and ends the job.
 func TestPMGRFailures(t *testing.T) {
 	const who = `rank 3 on \S+ (\(pid \d+\) )?` // it may be faster than the word that it runs
 	for fault, want := range map[string]struct {
@@ -128,7 +128,7 @@ func strangers(ctx context.Context, script string) *exec.Cmd {
 	return cmd
 }
 
-// Who else may connect to the port: nobody.
+// Nobody else may connect to the port.
 func TestPMGRIsOurs(t *testing.T) {
 	asAnother(t)
 	ctx, cancel := context.WithTimeout(context.Background(), limit)

@@ -32,8 +32,8 @@ func TestPMI2(t *testing.T) {
 	}
 }
 
-// The universe is what the job's hosts have slots for, those that no rank is on
-// included; without slots it is not known. Clients of all kinds are told the same.
+// The universe is the slots of the job's hosts, those that no rank is on included;
+// without slots it is not known. Clients of all kinds are told the same.
 func TestUniverseSize(t *testing.T) {
 	needPMI2(t)
 	needBuilt(t, "mpisingleton", "libmpich-dev mpich")

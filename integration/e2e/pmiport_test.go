@@ -43,7 +43,7 @@ func TestPMIPortOverTheNetwork(t *testing.T) {
 	nothingLeft(t, c, firstNodes(c, 6)...)
 }
 
-// What ranks get wrong at a port is told as at a descriptor.
+// A rank's error at a port is told as at a descriptor.
 func TestPMIPortFailures(t *testing.T) {
 	for fault, want := range map[string]struct {
 		code int
@@ -60,7 +60,7 @@ func TestPMIPortFailures(t *testing.T) {
 	}
 }
 
-// Who else may connect to the port of a job that runs: nobody.
+// Nobody else may connect to the port of a job that runs.
 func TestPMIPortIsOurs(t *testing.T) {
 	asAnother(t)
 	ctx, cancel := context.WithTimeout(context.Background(), limit)

@@ -39,7 +39,8 @@ func eachPMIx(t *testing.T, do func(t *testing.T, m pmixMPI)) {
 	})
 	t.Run("Open MPI 5", func(t *testing.T) {
 		needBuilt(t, "mpisum.openmpi5", "the packages of scripts/openmpi5.sh, which says why it could not")
-		// It lies elsewhere than where it was installed: that is where its words are.
+		// It lies elsewhere than where it was installed, and finds its messages by
+		// OPAL_PREFIX.
 		do(t, pmixMPI{".openmpi5", []string{"-x", "OPAL_PREFIX=" + filepath.Join(programs.OpenMPI5(), "usr")}})
 	})
 }

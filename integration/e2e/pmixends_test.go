@@ -70,8 +70,8 @@ func TestPMIxTheCulpritIsNamed(t *testing.T) {
 	})
 }
 
-// Whatever of a job is killed while ranks wait in PMIx: it ends, and of its processes and
-// files nothing is left on any node.
+// Any part of a job that is killed while ranks wait in PMIx ends the job, and leaves
+// none of its processes and files on any node.
 func TestPMIxKilledPartsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	const n = 3

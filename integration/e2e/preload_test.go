@@ -39,7 +39,7 @@ void ucp_worker_destroy(struct worker *w) { check(w); free(w); }
 void wait_until_served(struct worker *w) { sem_wait(&w->served); }
 `
 
-// module is what an interpreter has loaded with a UCX of its own.
+// module is an interpreter's module with a UCX of its own.
 const module = `
 int ucp_worker_create(void *, const void *, void **);
 unsigned ucp_worker_progress(void *);
@@ -149,7 +149,7 @@ func TestUCXOfModules(t *testing.T) {
 	}
 }
 
-// Modules that have each an MPI of their own begin that, whatever its name; what is
+// Modules that have each an MPI of their own begin that, whatever its name; one that is
 // nowhere is said to be.
 func TestMPIOfModules(t *testing.T) {
 	t.Parallel()

@@ -33,7 +33,7 @@ func readProfile(t *testing.T, file string) *profile.Profile {
 	return p
 }
 
-// sentOf is what a world's ranks sent, as the profile has it.
+// sentOf returns the counts of messages of a world's ranks, as the profile has them.
 func sentOf(w *profile.World) map[pair]profile.Counts {
 	sent := map[pair]profile.Counts{}
 	for _, s := range w.Sent {
@@ -42,7 +42,7 @@ func sentOf(w *profile.World) map[pair]profile.Counts {
 	return sent
 }
 
-// printedSent is what mpisends says that it sent.
+// printedSent returns the counts of messages that mpisends prints.
 func printedSent(t *testing.T, r result) map[pair]profile.Counts {
 	t.Helper()
 	sent := map[pair]profile.Counts{}

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// onScreen is what a terminal shows at last.
+// onScreen returns the last text that a terminal shows.
 func onScreen(text string) string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
@@ -62,7 +62,7 @@ func TestProgressAtATerminal(t *testing.T) {
 			}
 			require.NoError(t, terminal.Wait(), text.String())
 			require.True(t, released, "%q", text.String())
-			// What is silent for a second is told, by a line that stays.
+			// A silence of a second is told, by a line that stays.
 			silent := regexp.MustCompile(`golaunch: host x3: hold has said nothing yet: .*\n?`)
 			screen := strings.Fields(silent.ReplaceAllString(onScreen(text.String()), ""))
 			require.ElementsMatch(t, []string{"said", "too", "said", "too", "said", "too", "said", "too"}, screen, "%q", text.String())

@@ -81,7 +81,7 @@ func (s *seat) resize(rows, columns uint16) {
 	require.NoError(s.t, s.user.SetDeadline(time.Time{})) // Fd has made it wait
 }
 
-// modes is how the terminal stands.
+// modes returns the modes of the terminal.
 func (s *seat) modes() unix.Termios {
 	m, err := unix.IoctlGetTermios(int(s.tty.Fd()), unix.TCGETS)
 	require.NoError(s.t, err)
@@ -141,7 +141,7 @@ const (
 	ctrlZ = "\x1a"
 )
 
-// Who sits at golaunch's terminal works in the shell of a node.
+// A user at golaunch's terminal works in the shell of a node.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	c := ownCluster(t, 2)
@@ -180,7 +180,8 @@ func TestTerminalKeys(t *testing.T) {
 	s.ends(0)
 }
 
-// However golaunch ends, the terminal is what it was, and its words begin their lines.
+// However golaunch ends, the terminal has its old modes, and golaunch's words begin
+// their lines.
 func TestTerminalIsRestored(t *testing.T) {
 	t.Parallel()
 	c := ownCluster(t, 2)
@@ -210,7 +211,8 @@ func TestTerminalIsRestored(t *testing.T) {
 			if x.code == 124 {
 				words = append(words, "--timeout", "3s")
 			}
-			// not bash: what a signal asks just before it reads keys, it does at the next key
+			// not bash, which acts on a signal that comes just before it reads keys at
+			// the next key
 			s := sit(t, c, append(words, "--pty", "sh", "-c", "printf 'ready> '; exec cat")...)
 			if x.code != 124 {
 				s.sees("ready> $")
@@ -273,7 +275,7 @@ func TestTerminalForAScript(t *testing.T) {
 	require.Equal(t, "no newlineno newline", r.stdout, "as it was typed, and as cat has it")
 }
 
-// Only rank 0 has the terminal. What it leaves behind there holds nobody up.
+// Only rank 0 has the terminal. Processes that it leaves behind there hold nobody up.
 func TestTerminalIsRankZeros(t *testing.T) {
 	r := local(t, "", "-n", "3", "--nodes", "3", "--degree", "1", "--pty", "sh", "-c",
 		"if test -t 1; then trap '' HUP; "+bin("rankprobe")+" sleep & fi; test -t 1 && echo rank $RANK; echo $RANK has $(readlink /proc/self/fd/0)")

@@ -247,7 +247,7 @@ func TestPythonMisuse(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			ranks, nodes := "2", "2"
 			if what == "mismatch" {
-				nodes = "1" // whose agent knows both ranks
+				nodes = "1" // its agent knows both ranks
 			}
 			if what == "middle" {
 				ranks = "3" // one is left to send
@@ -313,7 +313,7 @@ append to what is being filled: BufferError: Existing exports of data: object ca
 afterwards: b'12345678'
 `
 
-// What Python says where there is no library, and where there is no job.
+// Python's errors without the library, and without a job.
 func TestPythonWithoutAJob(t *testing.T) {
 	pythonHere(t)
 	r := local(t, "", "-n", "1", "sh", "-c", "unset GOLAUNCH_FD; exec python3 -c 'import golaunch; golaunch.Job()'")

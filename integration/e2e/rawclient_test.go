@@ -24,8 +24,8 @@ func raw(name string) []string {
 	return []string{self, rawWord, name}
 }
 
-// rawClient speaks PMI-1 over PMI_FD, line by line, without a library. What goes
-// wrong ends the process with status 1.
+// rawClient speaks PMI-1 over PMI_FD, line by line, without a library. A failure ends
+// the process with status 1.
 type rawClient struct {
 	rank, size int
 	fd         *os.File

@@ -13,7 +13,7 @@ import (
 	"github.com/golaunch/golaunch/internal/report"
 )
 
-// jobReport is what --report has written.
+// jobReport is the report of --report.
 type jobReport struct{ report.Report }
 
 // board is the bulletin board's counters over all agents.

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What make rpm makes is installed by rpm below a directory, starts ranks on two nodes
-// from there, and is removed without a trace.
+// The package of make rpm is installed by rpm below a directory, starts ranks on two
+// nodes from there, and is removed without a trace.
 func TestRPMPackage(t *testing.T) {
 	for _, tool := range []string{"rpmbuild", "rpm"} {
 		if _, err := exec.LookPath(tool); err != nil {

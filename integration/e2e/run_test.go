@@ -20,7 +20,7 @@ import (
 // limit bounds one run of golaunch: a hang is a failure, not a wait.
 const limit = 4 * time.Minute
 
-// result is what a run of golaunch left.
+// result is the outcome of a run of golaunch.
 type result struct {
 	code   int
 	stdout string
@@ -51,7 +51,7 @@ func (s *saidSoFar) String() string {
 	return s.buf.String()
 }
 
-// starter is what exec.Cmd and cluster.Cmd have in common.
+// starter is the common part of exec.Cmd and cluster.Cmd.
 type starter interface {
 	Start() error
 	Wait() error
@@ -123,7 +123,7 @@ func onNode(t *testing.T, c *cluster.Cluster, node string, args ...string) resul
 // nodes, and that no staged file is left there.
 func nothingLeft(t *testing.T, c *cluster.Cluster, names ...string) {
 	t.Helper()
-	// How fast is measured elsewhere; hundreds of nodes share two cores here.
+	// The time is measured elsewhere; hundreds of nodes share two cores here.
 	var left []string
 	cluster.Eventually(limit, func() bool {
 		left = leftovers(t, c, names...)

@@ -7,7 +7,8 @@ import (
 )
 
 // The ranks of eight nodes, two on each, carry out the schedules that they are told,
-// by both libraries: what one is told to send, the other is told to receive.
+// by both libraries: one is told to receive the messages that the other is told to
+// send.
 func TestScheduleOfAJob(t *testing.T) {
 	c := theCluster(t)
 	names := podsMap(t)
@@ -33,8 +34,8 @@ func TestScheduleOfASpawnedWorld(t *testing.T) {
 	require.Contains(t, r.stdout, "ring 8: 1 stages, 4 messages, 32 bytes\n")
 }
 
-// A job without a network has the schedules that need none. What cannot be made is told
-// to the rank that asks.
+// A job without a network has the schedules that need none. A rank that asks for one
+// that cannot be made is told so.
 func TestScheduleWithoutANetwork(t *testing.T) {
 	for _, program := range []string{"schedule", "treeschedule"} {
 		r := local(t, "", "-n", "4", bin(program), "shift", "8")

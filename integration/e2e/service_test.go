@@ -296,9 +296,9 @@ func TestLeaverIsNamed(t *testing.T) {
 	}
 }
 
-// TestLeaverOfAFenceIsNamed is the same for fences: who waits in one when a rank
-// leaves, and who enters one after that, is told. A rank that uses PMI may still
-// enter when it has said goodbye to the tree.
+// TestLeaverOfAFenceIsNamed is the same for fences: ranks that wait in one when a rank
+// leaves, or enter one after that, are told. A rank that uses PMI may still enter when
+// it has said goodbye to the tree.
 func TestLeaverOfAFenceIsNamed(t *testing.T) {
 	const n, says = 3, "rank 5 on n003 has left"
 	c := theCluster(t)

@@ -53,7 +53,7 @@ func newSingle(t *testing.T) *single {
 	defer l.Close()
 	port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
 	s := &single{t: t, mpiexec: exec.Command(bin("golaunch"), "-pmi_args", port, "default_interface", "default_key", fmt.Sprint(os.Getpid()))}
-	// What the environment says of other jobs does not move this one.
+	// Variables about other jobs do not move this one.
 	s.mpiexec.Env = append(os.Environ(), "GOLAUNCH_HOSTS=elsewhere", "GOLAUNCH_NP=7", "GOLAUNCH_PMI_PORT=true", "GOLAUNCH_STDIN=all")
 	s.mpiexec.Stdout, s.mpiexec.Stderr = &s.stdout, &s.stderr
 	begin(t, s.mpiexec, s.mpiexec)
@@ -102,7 +102,7 @@ func TestSingletonByHand(t *testing.T) {
 		require.Equal(t, "cmd=finalize_ack", s.ask("cmd=finalize"))
 		s.ends(0, "^$")
 	})
-	t.Run("spawn", func(t *testing.T) { // what it is for
+	t.Run("spawn", func(t *testing.T) { // the purpose of it all
 		s := newSingle(t)
 		require.Equal(t, "cmd=barrier_out", s.ask("cmd=barrier_in"))
 		require.Equal(t, "cmd=spawn_result rc=0", s.ask("mcmd=spawn\nnprocs=3\nexecname="+bin("pmiclient")+"\ntotspawns=1\nspawnssofar=1\npreput_num=0\ninfo_num=0\nendcmd"))

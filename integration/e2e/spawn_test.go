@@ -337,7 +337,7 @@ func TestLossOfANewNode(t *testing.T) {
 	require.Contains(t, r.stderr, "host "+host+".2 (rank 1.0): lost: the link to its agent broke")
 }
 
-// What the job has for its first world serves the others too.
+// The job's files, ports and report for its first world serve the others too.
 func TestSpawnWithFilesPortsAndReport(t *testing.T) {
 	host, err := os.Hostname()
 	require.NoError(t, err)

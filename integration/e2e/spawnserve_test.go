@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/integration/cluster"
 )
 
-// What serves the first world's ranks serves those of spawned worlds: they do every
+// The services of the first world's ranks serve those of spawned worlds: they do every
 // operation of package client, and of libgolaunch, splits included, while the first
 // world lives. The nodes are those of the first world, others, and both.
 func TestToursInSpawnedWorlds(t *testing.T) {

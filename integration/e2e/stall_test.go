@@ -127,7 +127,7 @@ func TestAStoppedWardenEndsWithTheJob(t *testing.T) {
 				require.NoError(t, j.Process.Signal(syscall.SIGTERM))
 			}
 			j.ends(t, x.code)
-			require.Contains(t, j.said(t), x.says)
+			require.Contains(t, j.errorText(t), x.says)
 		})
 	}
 }
@@ -150,8 +150,8 @@ func wardenOf(t *testing.T, command string) (pid int) {
 	return 0
 }
 
-// Whoever sits at a terminal sees a prompt; a program that reads the output gets
-// whole lines, however slowly they are written, with one label each.
+// A user at a terminal sees a prompt; a program that reads the output gets whole lines,
+// however slowly they are written, with one label each.
 //
 //report:io ExaWorks/psij-python#510, open-mpi/ompi#6948 the beginning of a line, and its end later
 func TestPrompts(t *testing.T) {

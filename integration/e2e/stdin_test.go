@@ -33,7 +33,7 @@ func shellWith(t *testing.T, stdin io.Reader, command string) string {
 	return out.String()
 }
 
-// What no rank reads of a file is there for who reads next.
+// The rest of a file that no rank reads is there for the next reader.
 func TestStdinFileIsGivenBack(t *testing.T) {
 	var text strings.Builder
 	for i := range 20_000 {
@@ -65,7 +65,7 @@ func TestStdinFileIsGivenBack(t *testing.T) {
 // reads nothing of it.
 const untilInput = "until read -t 0; do sleep 0.01; done"
 
-// What was read of a pipe cannot be put back: a rank that never reads costs at
+// Bytes that were read of a pipe cannot be put back: a rank that never reads costs at
 // most a page of it.
 func TestStdinPipeKeepsAllButAPage(t *testing.T) {
 	const size = 1 << 20
@@ -75,8 +75,8 @@ func TestStdinPipeKeepsAllButAPage(t *testing.T) {
 	require.GreaterOrEqual(t, left, size-4096)
 }
 
-// Of a terminal golaunch takes one line for a rank that never reads; what else
-// was typed is the shell's. A rank that reads gets all of it.
+// Of a terminal golaunch takes one line for a rank that never reads; the shell gets the
+// other lines. A rank that reads gets all of it.
 func TestStdinTerminalIsReadByLine(t *testing.T) {
 	if _, err := exec.LookPath("script"); err != nil {
 		t.Skip("skipped: no script; apt-get install bsdutils")
@@ -133,7 +133,7 @@ func TestStdinClosedByARank(t *testing.T) {
 	require.Less(t, ticks()-before, 30, "hundredths of a second of processor time")
 }
 
-// stdinBytes is how much TestStdinVolume sends: STDIN_BYTES says so.
+// stdinBytes returns the number of bytes that TestStdinVolume sends, from STDIN_BYTES.
 func stdinBytes(t *testing.T) int64 {
 	text := os.Getenv("STDIN_BYTES")
 	if text == "" {

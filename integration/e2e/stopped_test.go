@@ -18,7 +18,7 @@ import (
 // stoppedFile is there once the agent was stopped; nodes have a /tmp of their own.
 func stoppedFile() string { return filepath.Join(built, "stopped") }
 
-// untilStopped is what the ranks do.
+// untilStopped returns the command of the ranks.
 func untilStopped() string { return "until [ -e " + stoppedFile() + " ]; do sleep 0.01; done" }
 
 // stopAgent stops the agent on a node as soon as its shell has become it, mostly
@@ -107,7 +107,7 @@ func TestAgentsStoppedAtTheStartLeaveNothing(t *testing.T) {
 			})
 		}
 	}
-	for _, node := range firstNodes(c, n) { // what was to be kept
+	for _, node := range firstNodes(c, n) { // agents that were to be kept
 		require.NotContains(t, shell(t, c, node, "ls /tmp/golaunch-*; true"), "part-")
 		shell(t, c, node, "rm -rf /tmp/golaunch-*")
 	}

@@ -18,7 +18,7 @@ var (
 	stateRank = regexp.MustCompile(`ranks? ([0-9,-]+) on `)
 )
 
-// statesAtTheEnd is what golaunch says of each rank when a job's time is up.
+// statesAtTheEnd returns golaunch's word for each rank when a job's time is up.
 func statesAtTheEnd(t *testing.T, stderr string) map[int]string {
 	t.Helper()
 	states := map[int]string{}
@@ -76,7 +76,7 @@ func TestATimeLimitTellsWhatRanksDo(t *testing.T) {
 		between := between + service
 		spins, sleeps := between+since+used+atWork, between+since+used+asleep
 		line := append(flags, program)
-		line = line[:len(line):len(line)] // what each adds is its own
+		line = line[:len(line):len(line)] // each appends to a copy
 		t.Run("barrier", func(t *testing.T) {
 			run(t, append(line, "barrier"), [4]string{spins, sleeps, spins, spins})
 		})
@@ -128,9 +128,9 @@ func TestASilentNodeIsNamedAtTheTimeLimit(t *testing.T) {
 	t.Cleanup(func() { _ = syscall.Kill(agent, syscall.SIGCONT) })
 	require.NoError(t, syscall.Kill(agent, syscall.SIGSTOP))
 	j.over(t, 124)
-	require.Regexp(t, `(?m)^golaunch: at that time: host \S+\.2 does not answer: what ranks do there, and below in the tree, is not known$`, j.said(t))
-	states := statesAtTheEnd(t, j.said(t))
-	require.Len(t, states, 2, j.said(t))
-	require.Regexp(t, `^before MPI_Init; used \d+ % of a processor, asleep`, states[0], j.said(t))
+	require.Regexp(t, `(?m)^golaunch: at that time: host \S+\.2 does not answer: what ranks do there, and below in the tree, is not known$`, j.errorText(t))
+	states := statesAtTheEnd(t, j.errorText(t))
+	require.Len(t, states, 2, j.errorText(t))
+	require.Regexp(t, `^before MPI_Init; used \d+ % of a processor, asleep`, states[0], j.errorText(t))
 	require.Equal(t, states[0], states[1])
 }

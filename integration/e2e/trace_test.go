@@ -18,7 +18,7 @@ import (
 	"github.com/golaunch/golaunch/internal/report"
 )
 
-// jobTrace is what --trace has written. Nodes have their names.
+// jobTrace is the trace of --trace, with the nodes' names.
 type jobTrace struct {
 	report.TraceJSON
 	names  map[int]string
@@ -70,7 +70,7 @@ func (d jobTrace) nests(t *testing.T) {
 	}
 }
 
-// rounding is what numbers of microseconds lose, and what travels as such.
+// rounding is the loss of times written, or sent, as microseconds.
 const rounding = 2
 
 // spans are those of a name on a node.
@@ -181,7 +181,7 @@ func TestTraceOfAFailure(t *testing.T) {
 	require.Contains(t, r.stderr, "--trace: open /nowhere/at/all: no such file or directory")
 }
 
-// The fences of spawned worlds have rows of their own; what is spawned on hosts
+// The fences of spawned worlds have rows of their own; one that is spawned on hosts
 // without an agent has that agent in the trace.
 func TestTraceOfSpawns(t *testing.T) {
 	host, err := os.Hostname()

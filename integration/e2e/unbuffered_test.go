@@ -34,7 +34,7 @@ func waiting(t *testing.T, words ...string) (output *bufio.Reader, end func()) {
 	require.NoError(t, err)
 	begin(t, cmd, cmd)
 	return bufio.NewReader(stdout), func() {
-		f, err := os.OpenFile(gate, os.O_RDWR, 0) // which waits for no reader
+		f, err := os.OpenFile(gate, os.O_RDWR, 0) // waits for no reader
 		require.NoError(t, err)
 		defer f.Close()
 		_, err = f.WriteString("\n")
@@ -43,7 +43,7 @@ func waiting(t *testing.T, words ...string) (output *bufio.Reader, end func()) {
 	}
 }
 
-// What a program prints is seen while it runs on, also in lines of srun and Open MPI's,
+// A program's output is seen while it runs on, also in lines of srun and Open MPI's,
 // and though golaunch's own output is a pipe.
 //
 //report:io cp2k/dbcsr#323, LLNL/ATS#30, open-mpi/ompi#7868 output that is seen at once
