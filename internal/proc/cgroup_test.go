@@ -98,13 +98,13 @@ func TestRanksStartWithoutAUselessCgroup(t *testing.T) {
 // withoutDescriptors calls do while this process can have no further ones. The
 // kernel is asked, as syscall.Setrlimit changes what programs started later get.
 func withoutDescriptors(t *testing.T, do func()) {
-	set := func(limit *syscall.Rlimit, was *syscall.Rlimit) {
-		_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, syscall.RLIMIT_NOFILE, uintptr(unsafe.Pointer(limit)), uintptr(unsafe.Pointer(was)), 0, 0)
+	set := func(limit *syscall.Rlimit, old *syscall.Rlimit) {
+		_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, syscall.RLIMIT_NOFILE, uintptr(unsafe.Pointer(limit)), uintptr(unsafe.Pointer(old)), 0, 0)
 		require.Zero(t, errno)
 	}
-	var was syscall.Rlimit
-	set(nil, &was)
-	set(&syscall.Rlimit{Cur: 0, Max: was.Max}, nil)
-	defer set(&was, nil)
+	var old syscall.Rlimit
+	set(nil, &old)
+	set(&syscall.Rlimit{Cur: 0, Max: old.Max}, nil)
+	defer set(&old, nil)
 	do()
 }

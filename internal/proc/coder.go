@@ -160,8 +160,8 @@ func children(l *[]Child) func(*coder) {
 
 // window is the size of a terminal, or nil for none.
 func window(b *coder, w **unix.Window) {
-	there := *w != nil
-	if b.bool(&there); !there {
+	present := *w != nil
+	if b.bool(&present); !present {
 		return
 	}
 	if b.reading {

@@ -199,10 +199,10 @@ func (f *fixture) step() error {
 }
 
 // until takes events until cond holds.
-func (f *fixture) until(what string, cond func() bool) {
+func (f *fixture) until(goal string, cond func() bool) {
 	f.t.Helper()
 	for !cond() {
-		require.NoError(f.t, f.step(), "waiting for %s", what)
+		require.NoError(f.t, f.step(), "waiting for %s", goal)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 func TestNothingStaysOfAWarden(t *testing.T) {
 	needCgroup(t)
 	for name, end := range map[string]struct {
-		how  func(*fixture)
+		blow func(*fixture)
 		code int // of the warden
 	}{
 		"killed":            {func(f *fixture) { f.Destroy() }, -1},
@@ -34,7 +34,7 @@ func TestNothingStaysOfAWarden(t *testing.T) {
 			require.DirExists(t, cgroup)
 			f.shell("mkdir " + cgroup + "/below; trap '' TERM; setsid sleep 1000 & echo $! $$; wait")
 			ranks := pids(t, f.says(0, lines(1)))
-			end.how(f)
+			end.blow(f)
 			f.Close()
 			require.NoDirExists(t, cgroup)
 			requireDead(t, ranks...)

@@ -19,7 +19,7 @@ type memory struct {
 	seen   uint64        // those of them that were there, have explained an end or are too old
 	below  uint64        // limits in the way in the ranks' own cgroup and below it, when they were seen
 	at     time.Time     // when the last ones were first seen
-	why    string        // they came
+	reason string        // of these
 }
 
 // claimTime is the time after the sight of a kill in which a rank's end may be due to
@@ -108,7 +108,7 @@ func (m *memory) explain(now time.Time) string {
 		return ""
 	}
 	m.seen++
-	return m.why
+	return m.reason
 }
 
 // look counts the kills. Those that have explained no end by now never will.
@@ -124,17 +124,17 @@ func (m *memory) look(now time.Time) {
 		m.kills, m.seen = 0, 0
 	}
 	if kills > m.kills {
-		m.kills, m.at, m.why = kills, now, m.cause()
+		m.kills, m.at, m.reason = kills, now, m.cause()
 	}
 }
 
 // cause returns the reason for the kernel's kills since the last call: one limit may
 // have been in the way of several processes.
 func (m *memory) cause() string {
-	why := "out of memory (of the host)"
+	cause := "out of memory (of the host)"
 	limits := m.groups[0].limits()
 	if limits > m.below {
-		why = "out of memory (the limit of a cgroup below its job's)"
+		cause = "out of memory (the limit of a cgroup below its job's)"
 	}
 	m.below = limits
 	counted := false
@@ -147,11 +147,11 @@ func (m *memory) cause() string {
 		limit, limited := g.limit()
 		if rose := hits > g.hits; limited && (rose || !counted && g.full(limit)) {
 			counted = counted || rose
-			why = fmt.Sprintf("out of memory (its cgroup's limit of %s)", size(limit))
+			cause = fmt.Sprintf("out of memory (its cgroup's limit of %s)", size(limit))
 		}
 		g.hits = hits
 	}
-	return why
+	return cause
 }
 
 func (g *memoryGroup) kills() (uint64, bool) { return g.count(g.files.kills, g.files.killsWord) }

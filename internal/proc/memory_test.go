@@ -131,7 +131,7 @@ func TestMemoryV1(t *testing.T) {
 
 	// Newer kernels count no limit in the way where memory and swap have the same one: the
 	// most that was used tells.
-	for _, x := range []struct{ peak, why string }{
+	for _, x := range []struct{ peak, reason string }{
 		{"1073741824\n", "out of memory (of the host)"}, // half of the limit
 		{"2147479552\n", "out of memory (its cgroup's limit of 2 GiB)"},
 		{"2147487744\n", "out of memory (its cgroup's limit of 2 GiB)"}, // a page more, as is charged
@@ -140,7 +140,7 @@ func TestMemoryV1(t *testing.T) {
 		groupFiles(t, limited, map[string]string{"memory.max_usage_in_bytes": x.peak})
 		m = newMemory(mounts, "4:hugetlb,memory:/limited/step\n", "")
 		set(0, 1)
-		assert.Equal(t, x.why, m.explain(now))
+		assert.Equal(t, x.reason, m.explain(now))
 	}
 }
 

@@ -77,13 +77,13 @@ func parseStat(b []byte) (process, bool) {
 // and end meanwhile.
 const aboveAtMost = 1 << 10
 
-// Leader finds the process by whose number is says yes: pid, the leader of its session, or
-// one of those above it and the leaders of theirs; 0 if none is, or /proc shows none of
+// Leader finds the process whose number matches: pid, the leader of its session, or one
+// of those above it and the leaders of theirs; 0 if none does, or /proc shows none of
 // them. Ranks lead sessions, which whatever they start is in, or has left by itself.
-func Leader(pid int, is func(pid int) bool) int {
+func Leader(pid int, match func(pid int) bool) int {
 	buf := make([]byte, 4096)
 	for range aboveAtMost {
-		if pid <= 1 || is(pid) {
+		if pid <= 1 || match(pid) {
 			break
 		}
 		n, err := readProc("/proc/"+strconv.Itoa(pid)+"/stat", buf)
@@ -91,7 +91,7 @@ func Leader(pid int, is func(pid int) bool) int {
 		switch {
 		case err != nil || !ok:
 			return 0
-		case is(p.session):
+		case match(p.session):
 			return p.session
 		}
 		pid = p.parent

@@ -64,13 +64,13 @@ func findProgram(name, path string) (string, *startError) {
 	if strings.Contains(name, "=") { // as other launchers want variables
 		return "", &startError{code: job.ExitNotFound, text: fmt.Sprintf("program not found: %s; to set a variable write -x %[1]s", name)}
 	}
-	where := fmt.Sprintf("none of the %d directories of PATH (-v names them)", len(dirs))
+	searched := fmt.Sprintf("none of the %d directories of PATH (-v names them)", len(dirs))
 	if len(dirs) < 2 {
-		where = fmt.Sprintf("no directory of PATH (%q)", path)
+		searched = fmt.Sprintf("no directory of PATH (%q)", path)
 	}
 	return "", &startError{
 		code: job.ExitNotFound, sought: path,
-		text: fmt.Sprintf("program not found: %s is in %s; give its path, or install it on this host", name, where),
+		text: fmt.Sprintf("program not found: %s is in %s; give its path, or install it on this host", name, searched),
 	}
 }
 

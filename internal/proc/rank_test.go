@@ -134,7 +134,7 @@ func TestLaunchRefuses(t *testing.T) {
 }
 
 func TestDirectory(t *testing.T) {
-	here, err := os.Getwd()
+	wd, err := os.Getwd()
 	require.NoError(t, err)
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(dir+"/bin", 0o755))
@@ -145,15 +145,15 @@ func TestDirectory(t *testing.T) {
 		want string
 		note string
 	}{
-		{"own", App{Argv: []string{"/bin/sh", "-c", "pwd -P"}}, here, ""},
+		{"own", App{Argv: []string{"/bin/sh", "-c", "pwd -P"}}, wd, ""},
 		{"given", App{Argv: []string{"bin/prog"}, Dir: dir, DirGiven: true}, dir + " " + dir, ""},
 		{"PATH is relative to it", App{Argv: []string{"prog"}, Dir: dir, Env: []string{"PATH=bin:/bin"}}, dir + " " + dir, ""},
 		{"empty PATH entry", App{Argv: []string{"prog"}, Dir: dir + "/bin", Env: []string{"PATH=/bin:"}}, dir + "/bin " + dir + "/bin", ""},
 		{"Path comes first", App{Argv: []string{"prog"}, Dir: "/", Path: "/nowhere:" + dir + "/bin", Env: []string{"PATH=/bin"}}, "/ /", ""},
-		{"relative", App{Argv: []string{"pwd"}, Dir: "testdata"}, here + "/testdata", ""},
+		{"relative", App{Argv: []string{"pwd"}, Dir: "testdata"}, wd + "/testdata", ""},
 		{"missing", App{Argv: []string{"pwd"}, Dir: "/no/dir", Env: []string{"HOME=" + dir}}, dir, "working directory /no/dir: no such file or directory; ranks run in " + dir},
 		{"home missing", App{Argv: []string{"pwd"}, Dir: "/no/dir", Env: []string{"HOME=/no/home"}}, "/", "ranks run in / instead"},
-		{"own again", App{Argv: []string{"pwd"}}, here, ""},
+		{"own again", App{Argv: []string{"pwd"}}, wd, ""},
 	}
 	f := begin(t, Options{})
 	s := Spec{Env: []string{"PATH=/usr/bin:/bin", "PWD=/stale"}}
@@ -282,9 +282,9 @@ func TestEnvironment(t *testing.T) {
 		{Rank: 1, Env: []string{"D=5"}},
 	}))
 	f.ends(2)
-	here, err := os.Getwd()
+	wd, err := os.Getwd()
 	require.NoError(t, err)
-	assert.Equal(t, []string{"GOLAUNCH_JOB=env-1.1", "PATH=/usr/bin:/bin", "A=2", "B=2", "C=3", "PWD=" + here, "D=4", ""},
+	assert.Equal(t, []string{"GOLAUNCH_JOB=env-1.1", "PATH=/usr/bin:/bin", "A=2", "B=2", "C=3", "PWD=" + wd, "D=4", ""},
 		strings.Split(f.output(0), "\n"))
 	assert.Equal(t, 127, f.failed[1].Code, "each rank's own PATH counts")
 	f.finishes()

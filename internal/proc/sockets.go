@@ -83,7 +83,7 @@ func farEnds(pid int, own map[string]bool) (far []string, err error) {
 		}
 	}
 	for _, ends := range wanted {
-		if n, here := byEnds[ends]; here && n != "0" {
+		if n, found := byEnds[ends]; found && n != "0" {
 			far = append(far, n)
 		}
 	}

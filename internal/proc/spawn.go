@@ -187,11 +187,11 @@ func (s *spawner) fork(j *wardenJob, path string, argv []string, attr *syscall.P
 	if err == nil || j.cgroupFD < 0 {
 		return pid, err
 	}
-	why := forbidsStart(j.cgroupFD)
-	if why == nil {
+	reason := forbidsStart(j.cgroupFD)
+	if reason == nil {
 		return 0, err
 	}
-	out.add(wireEvent{Kind: evNote, Job: j.number, Code: 1, Text: fmt.Sprintf("no rank can be started in the job's cgroup (%v): its processes are tracked by descent", why)})
+	out.add(wireEvent{Kind: evNote, Job: j.number, Code: 1, Text: fmt.Sprintf("no rank can be started in the job's cgroup (%v): its processes are tracked by descent", reason)})
 	j.cgroupFD = -1
 	return s.fork(j, path, argv, attr, out)
 }

@@ -104,10 +104,10 @@ func (c *Child) validate(apps int) error {
 }
 
 // noNUL refuses strings that the kernel would cut short.
-func noNUL(what string, list []string) error {
+func noNUL(name string, list []string) error {
 	for _, s := range list {
 		if strings.IndexByte(s, 0) >= 0 {
-			return fmt.Errorf("%s: %q contains a zero byte", what, s)
+			return fmt.Errorf("%s: %q contains a zero byte", name, s)
 		}
 	}
 	return nil
