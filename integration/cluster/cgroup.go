@@ -63,8 +63,8 @@ func cgroupMount(mountinfo, kind, option string) string {
 			continue
 		}
 		// Field 3 is the part of the hierarchy that is mounted, field 4 where.
-		has := option == "" || slices.Contains(strings.Split(system[2], ","), option)
-		if mount[3] == "/" && strings.HasPrefix(mount[5], "rw") && has {
+		match := option == "" || slices.Contains(strings.Split(system[2], ","), option)
+		if mount[3] == "/" && strings.HasPrefix(mount[5], "rw") && match {
 			return mount[4]
 		}
 	}
@@ -101,11 +101,11 @@ func (c *Cluster) CPUTime() (time.Duration, error) { return c.cpuTime("") }
 // NodeCPUTime is the same of one node.
 func (c *Cluster) NodeCPUTime(name string) (time.Duration, error) { return c.cpuTime(name) }
 
-func (c *Cluster) cpuTime(of string) (time.Duration, error) {
+func (c *Cluster) cpuTime(name string) (time.Duration, error) {
 	if c.state.Cgroup == "" {
 		return 0, errors.New("processor time: the cluster has no cgroup")
 	}
-	b, err := os.ReadFile(filepath.Join(c.state.Cgroup, of, "cpu.stat"))
+	b, err := os.ReadFile(filepath.Join(c.state.Cgroup, name, "cpu.stat"))
 	if err != nil {
 		return 0, fmt.Errorf("processor time: %w", err)
 	}

@@ -192,7 +192,7 @@ func TestShapingCommands(t *testing.T) {
 
 // A time that cannot be set is an error, and undoes nothing.
 func TestAheadIsWholeSeconds(t *testing.T) {
-	for _, by := range []time.Duration{-time.Second, 500 * time.Millisecond} {
-		require.ErrorContains(t, new(Cluster).Ahead("n001", by), "node n001: ahead by "+by.String()+": want whole seconds")
+	for _, interval := range []time.Duration{-time.Second, 500 * time.Millisecond} {
+		require.ErrorContains(t, new(Cluster).Ahead("n001", interval), "node n001: ahead by "+interval.String()+": want whole seconds")
 	}
 }

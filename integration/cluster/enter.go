@@ -154,9 +154,9 @@ func (p *netnsProvider) workingDir(n *Node) string {
 	if err != nil {
 		return home
 	}
-	here, err1 := os.Stat(dir)
-	there, err2 := os.Stat("/proc/" + strconv.Itoa(n.Init.PID) + "/root" + dir)
-	if err1 != nil || err2 != nil || !os.SameFile(here, there) {
+	ours, err1 := os.Stat(dir)
+	theirs, err2 := os.Stat("/proc/" + strconv.Itoa(n.Init.PID) + "/root" + dir)
+	if err1 != nil || err2 != nil || !os.SameFile(ours, theirs) {
 		return home
 	}
 	return dir

@@ -36,13 +36,13 @@ func (c *Cluster) Heal(name string) error {
 
 // Slow makes a node's sshd wait for a time on every new connection before it
 // says anything; 0 undoes it. Connections already made are not touched.
-func (c *Cluster) Slow(name string, by time.Duration) error {
-	if by < 0 || by > maxSlow {
-		return fmt.Errorf("node %s: slow by %v: want 0 to %v", name, by, maxSlow)
+func (c *Cluster) Slow(name string, delay time.Duration) error {
+	if delay < 0 || delay > maxSlow {
+		return fmt.Errorf("node %s: slow by %v: want 0 to %v", name, delay, maxSlow)
 	}
 	before := ""
-	if by > 0 {
-		before = fmt.Sprintf("sleep %.3f\nexec", by.Seconds())
+	if delay > 0 {
+		before = fmt.Sprintf("sleep %.3f\nexec", delay.Seconds())
 	}
 	return c.session(name, before)
 }
@@ -50,13 +50,13 @@ func (c *Cluster) Slow(name string, by time.Duration) error {
 // Ahead sets the clocks of a node's uptime, by which processes measure time, ahead by
 // whole seconds for new connections, in a time namespace; 0 undoes it. The time of day
 // stays that of the machine. Of Ahead and Slow the last one counts.
-func (c *Cluster) Ahead(name string, by time.Duration) error {
-	if by < 0 || by%time.Second != 0 {
-		return fmt.Errorf("node %s: ahead by %v: want whole seconds, from 0 on", name, by)
+func (c *Cluster) Ahead(name string, offset time.Duration) error {
+	if offset < 0 || offset%time.Second != 0 {
+		return fmt.Errorf("node %s: ahead by %v: want whole seconds, from 0 on", name, offset)
 	}
 	before := ""
-	if by > 0 {
-		seconds := int(by.Seconds())
+	if offset > 0 {
+		seconds := int(offset.Seconds())
 		before = fmt.Sprintf("exec unshare --time --monotonic %d --boottime %d", seconds, seconds)
 	}
 	return c.session(name, before)

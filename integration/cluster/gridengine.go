@@ -216,6 +216,6 @@ func (p *netnsProvider) gridEngineCommand(script string) *exec.Cmd {
 }
 
 // runGridEngine runs a script of Grid Engine's on a machine and waits for it.
-func (p *netnsProvider) runGridEngine(n *Node, what, script string) error {
-	return p.startDaemon(n, what, gridEngineRoot(p.state.Config.Dir), p.gridEngineCommand(script))
+func (p *netnsProvider) runGridEngine(n *Node, name, script string) error {
+	return p.startDaemon(n, name, gridEngineRoot(p.state.Config.Dir), p.gridEngineCommand(script))
 }

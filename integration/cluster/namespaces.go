@@ -63,11 +63,11 @@ func arrangeMounts(c *Config, n *Node) error {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
 	// Commands run in the caller's working directory.
-	here, err := os.Getwd()
+	wd, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("working directory: %w", err)
 	}
-	hidden, err := hideShared(append([]string{here, c.Dir}, c.Share...))
+	hidden, err := hideShared(append([]string{wd, c.Dir}, c.Share...))
 	if err != nil {
 		return err
 	}

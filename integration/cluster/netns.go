@@ -172,8 +172,8 @@ func (p *netnsProvider) startKeeper(ctx context.Context, cmd *exec.Cmd, prepare 
 	if err := cmd.Process.Release(); err != nil {
 		return procID{}, fmt.Errorf("process 1: %w", err)
 	}
-	if said, err := readAll(ctx, r, startTimeout); err != nil || strings.TrimSpace(string(said)) != "ready" {
-		return procID{}, errors.Join(fmt.Errorf("process 1 did not come up%s", quote(said)), err)
+	if text, err := readAll(ctx, r, startTimeout); err != nil || strings.TrimSpace(string(text)) != "ready" {
+		return procID{}, errors.Join(fmt.Errorf("process 1 did not come up%s", quote(text)), err)
 	}
 	return identify(pid)
 }
@@ -185,19 +185,19 @@ func readAll(ctx context.Context, r *os.File, timeout time.Duration) ([]byte, er
 	}
 	stop := context.AfterFunc(ctx, func() { _ = r.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
-	var said []byte
+	var text []byte
 	b := make([]byte, 4096)
-	for len(said) < 1<<16 {
+	for len(text) < 1<<16 {
 		n, err := r.Read(b)
-		said = append(said, b[:n]...)
+		text = append(text, b[:n]...)
 		switch {
 		case errors.Is(err, io.EOF):
-			return said, nil
+			return text, nil
 		case err != nil:
-			return said, errors.Join(err, ctx.Err())
+			return text, errors.Join(err, ctx.Err())
 		}
 	}
-	return said, nil
+	return text, nil
 }
 
 // down implements provider.

@@ -16,11 +16,11 @@ func retry(err error) error { return notYet{err} }
 
 // Eventually reports whether something comes true within a limit. It serves tests, for
 // events that nothing announces.
-func Eventually(limit time.Duration, is func() bool) bool {
+func Eventually(limit time.Duration, done func() bool) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	return poll(ctx, func() error {
-		if is() {
+		if done() {
 			return nil
 		}
 		return retry(errors.New("not yet"))
