@@ -52,8 +52,8 @@ func Install(c *cluster.Cluster, node, shell string, order Order) (restore func(
 		return nil, err
 	}
 	// The account file is a mount: it cannot be exchanged.
-	set := func(shell, then string) ([]byte, error) {
-		cmd := c.Command(node, "sh", "-c", `sed "s|^\(root:.*\):[^:]*$|\1:$1|" /etc/passwd > /run/passwd && cat /run/passwd > /etc/passwd && rm /run/passwd; `+then, "sh", shell)
+	set := func(shell, rest string) ([]byte, error) {
+		cmd := c.Command(node, "sh", "-c", `sed "s|^\(root:.*\):[^:]*$|\1:$1|" /etc/passwd > /run/passwd && cat /run/passwd > /etc/passwd && rm /run/passwd; `+rest, "sh", shell)
 		cmd.Stdin = bytes.NewReader(text)
 		out, err := cmd.Output()
 		if err != nil {

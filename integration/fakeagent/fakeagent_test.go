@@ -123,12 +123,12 @@ func TestSignings(t *testing.T) {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
 			l := aLab(t)
-			where, ok := hosts[f.Name]
+			place, ok := hosts[f.Name]
 			if !ok {
-				where.list, where.fake = "n[001-002]", "n001"
+				place.list, place.fake = "n[001-002]", "n001"
 			}
 			before := l.logIns(t, "n004")
-			r := l.job(t, f.Name, where.list, where.fake, 2)
+			r := l.job(t, f.Name, place.list, place.fake, 2)
 			require.Equal(t, before, l.logIns(t, "n004"), "log-ins to n004\n%s\n%s", r.log, r.stderr)
 			require.NotContains(t, r.log, "signed twice")
 			if f.Name == "sign: a session twice" {
@@ -197,8 +197,8 @@ func (l lab) job(t *testing.T, forgery, hosts, fake string, other int, words ...
 	}
 	require.NoError(t, left)
 	require.NoError(t, trial.AwaitNothingHeld(l.Cluster, held, ended, 30*time.Second))
-	for what, mib := range r.mib {
-		require.LessOrEqual(t, mib, float64(memoryLimit), "MiB that %s took", what)
+	for part, mib := range r.mib {
+		require.LessOrEqual(t, mib, float64(memoryLimit), "MiB that %s took", part)
 	}
 	return r
 }
@@ -246,13 +246,13 @@ func blamed(stderr string) []string {
 }
 
 func TestBlamed(t *testing.T) {
-	for said, hosts := range map[string][]string{
+	for line, hosts := range map[string][]string{
 		"golaunch: 6 of 8 ranks ended well, and no agent says why the others did not\n":                                                   nil,
 		"golaunch: host n001 (ranks 0-1): lost: the link to its agent broke: protocol error: message \"failure\": n002 is not below it\n": {"n001"},
 		"golaunch: host n001: running: link lost\ngolaunch: then host this machine: running: link to its agent lost\n":                    {"n001", "this machine"},
 		"golaunch: 1 of 1 hosts could not be started:\ngolaunch:   hosts n[002-003]: connect: refused\n":                                  {"n[002-003]"},
 		"golaunch: rank 2 on this machine exited with code 7, running\ngolaunch: then rank 1:3 on n002 (pid 7) was killed":                {"this machine", "n002"},
 	} {
-		require.Equal(t, hosts, blamed(said), said)
+		require.Equal(t, hosts, blamed(line), line)
 	}
 }

@@ -191,8 +191,8 @@ func TestForgeriesEndInTime(t *testing.T) {
 				require.Regexp(t, `(?m)^golaunch: .*\bn002\b`, x.stderr)
 			}
 			require.Subset(t, []string{"n002"}, blamed(x.stderr))
-			said := regexp.MustCompile(`(?m)^golaunch: at that time: .*\n`).ReplaceAllString(x.stderr, "") // of everybody
-			result{stderr: said}.namesOnly(t, "n002", "n001", "n003")
+			rest := regexp.MustCompile(`(?m)^golaunch: at that time: .*\n`).ReplaceAllString(x.stderr, "") // of everybody
+			result{stderr: rest}.namesOnly(t, "n002", "n001", "n003")
 		})
 	}
 }

@@ -16,9 +16,9 @@ func TestTapFindsTheProof(t *testing.T) {
 	reply := ssh.Marshal(struct{ HostKey, Share, Signature []byte }{[]byte("key"), []byte("share"), []byte("signature")})
 	const banner = "SSH-2.0-x\r\n"
 	for name, x := range map[string]struct {
-		said  []byte
-		proof proof
-		over  bool
+		answer []byte
+		proof  proof
+		over   bool
 	}{
 		"proof":           {append([]byte(banner), append(packet([]byte{20}), packet(append([]byte{31}, reply...))...)...), proof{[]byte("key"), []byte("signature")}, true},
 		"none":            {append([]byte(banner), packet([]byte{21})...), proof{}, true},
@@ -31,7 +31,7 @@ func TestTapFindsTheProof(t *testing.T) {
 			ours, theirs := net.Pipe()
 			defer ours.Close()
 			go func() { // ends with all that was said
-				for _, b := range x.said {
+				for _, b := range x.answer {
 					_, _ = theirs.Write([]byte{b})
 				}
 				theirs.Close()
