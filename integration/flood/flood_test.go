@@ -111,7 +111,7 @@ type place struct {
 	t       *testing.T
 	cmd     *exec.Cmd
 	address string
-	said    *bufio.Scanner
+	output  *bufio.Scanner
 	errs    strings.Builder
 	honest  func() // has them call, and waits until they were served
 }
@@ -137,10 +137,10 @@ func start(t *testing.T, env []string, at string, args ...string) *place {
 			_ = p.cmd.Wait()
 		}
 	})
-	p.said = bufio.NewScanner(out)
+	p.output = bufio.NewScanner(out)
 	for found := regexp.MustCompile(at); p.address == ""; {
-		require.True(t, p.said.Scan(), "golaunch has ended: %s", &p.errs)
-		if m := found.FindStringSubmatch(p.said.Text()); m != nil {
+		require.True(t, p.output.Scan(), "golaunch has ended: %s", &p.errs)
+		if m := found.FindStringSubmatch(p.output.Text()); m != nil {
 			p.address = m[1]
 		}
 	}
@@ -148,11 +148,11 @@ func start(t *testing.T, env []string, at string, args ...string) *place {
 }
 
 // job runs two ranks that call at a port when they are let go, and end.
-func job(t *testing.T, flag, where, client string) *place {
+func job(t *testing.T, flag, variable, client string) *place {
 	gate := filepath.Join(t.TempDir(), "gate")
 	require.NoError(t, syscall.Mkfifo(gate, 0o600))
 	p := start(t, nil, `at .*?(127\.0\.0\.1:\d+)`, "-n", "2", flag, "sh", "-c",
-		"echo at "+where+"; read go < "+gate+"; exec "+filepath.Join(built, client))
+		"echo at "+variable+"; read go < "+gate+"; exec "+filepath.Join(built, client))
 	p.honest = func() { p.open(gate) }
 	return p
 }
@@ -164,7 +164,7 @@ func (p *place) open(gate string) {
 	defer f.Close()
 	_, err = f.WriteString("go\ngo\ngo\ngo\n")
 	require.NoError(p.t, err)
-	for p.said.Scan() {
+	for p.output.Scan() {
 	}
 	require.NoError(p.t, p.cmd.Wait(), "%s", &p.errs)
 }
@@ -189,9 +189,9 @@ func bulk(t *testing.T) *place {
 	dir := t.TempDir()
 	gate := filepath.Join(dir, "gate")
 	require.NoError(t, syscall.Mkfifo(gate, 0o600))
-	where := filepath.Join(dir, "where")
-	require.NoError(t, syscall.Mkfifo(where, 0o600))
-	script := strings.NewReplacer("GATE", gate, "WHERE", where).Replace(srun)
+	addresses := filepath.Join(dir, "where")
+	require.NoError(t, syscall.Mkfifo(addresses, 0o600))
+	script := strings.NewReplacer("GATE", gate, "WHERE", addresses).Replace(srun)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "srun"), []byte(script), 0o755))
 	p := &place{t: t, cmd: exec.Command(filepath.Join(built, "golaunch"), "-n", "2", "--bootstrap", "slurm", "-H", "127.0.0.2,127.0.0.3", "echo", "up")}
 	p.cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"),
@@ -206,10 +206,10 @@ func bulk(t *testing.T) *place {
 			_ = p.cmd.Wait()
 		}
 	})
-	at, err := os.ReadFile(where) // when srun says it
+	at, err := os.ReadFile(addresses) // when srun says it
 	require.NoError(t, err)
 	p.address = strings.TrimSpace(string(at))
-	p.said = bufio.NewScanner(out)
+	p.output = bufio.NewScanner(out)
 	p.honest = func() { p.open(gate) }
 	return p
 }
@@ -279,12 +279,12 @@ func TestNobodyIsFloodedOut(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("skipped: only root can act as another user")
 	}
-	client := func(flag, where, program string) func(*testing.T) *place {
+	client := func(flag, variable, program string) func(*testing.T) *place {
 		return func(t *testing.T) *place {
 			if _, err := os.Stat(filepath.Join(built, program)); err != nil {
 				t.Skipf("skipped: %s was not built: a compiler or libpmix-dev is missing", program)
 			}
-			return job(t, flag, where, program)
+			return job(t, flag, variable, program)
 		}
 	}
 	for name, open := range map[string]func(*testing.T) *place{
