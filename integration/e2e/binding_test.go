@@ -196,7 +196,7 @@ func TestBindSpawned(t *testing.T) {
 		require.Contains(t, r.stderr, "for 1 rank beside 1 that live")
 		return
 	}
-	require.Equal(t, []string{cores[1]}, r.of("1.0"))
+	require.Equal(t, []string{cores[1]}, r.labeled("1.0"))
 }
 
 // The report has the CPUs of each rank; MVAPICH2 is told not to bind ranks by itself,

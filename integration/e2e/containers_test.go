@@ -61,23 +61,23 @@ func TestContainers(t *testing.T) {
 	golaunch, err := filepath.EvalSymlinks(bin("golaunch")) // as golaunch names itself
 	require.NoError(t, err)
 	for _, x := range []struct {
-		name string
-		run  []string // options of docker run
-		want string   // each rank prints, else:
-		code int
-		says []string
+		name     string
+		run      []string // options of docker run
+		want     string   // each rank prints, else:
+		code     int
+		messages []string
 	}{
 		{name: "plain", want: "uid 0"},
 		{name: "unknown uid", run: []string{"--user", "4242:4343"}, want: "uid 4242"},
 		{name: "no capabilities", run: []string{"--cap-drop", "ALL"}, want: "uid 0"},
 		{name: "no new privileges, ordinary user", run: []string{"--security-opt", "no-new-privileges", "--cap-drop", "ALL", "--user", "nobody"}, want: "uid 65534"},
-		{name: "read-only root, nothing executable", run: []string{"--read-only", "--tmpfs", "/tmp:noexec"}, code: 125, says: []string{
+		{name: "read-only root, nothing executable", run: []string{"--read-only", "--tmpfs", "/tmp:noexec"}, code: 125, messages: []string{
 			"no directory takes the agent", "/tmp: nothing may be executed there", "--tmpfs /tmp:exec", "install golaunch there"}},
 		{name: "read-only root, executable /tmp", run: []string{"--read-only", "--tmpfs", "/tmp:exec"}, want: "uid 0"},
 		{name: "read-only root, golaunch in the image", run: []string{"--read-only", "--volume", golaunch + ":" + golaunch + ":ro"}, want: "uid 0"},
 		{name: "64 kB of /dev/shm", run: []string{"--shm-size", "64k"}, want: "uid 0"},
 		{name: "24 processes", run: []string{"--pids-limit", "24"}, want: "uid 0"},
-		{name: "8 processes", run: []string{"--pids-limit", "8"}, code: 125, says: []string{"host golaunch-e2e-"}},
+		{name: "8 processes", run: []string{"--pids-limit", "8"}, code: 125, messages: []string{"host golaunch-e2e-"}},
 		{name: "32 MiB of memory", run: []string{"--memory", "32m"}, want: "uid 0"},
 		{name: "an init", run: []string{"--init"}, want: "uid 0"},
 	} {
@@ -86,7 +86,7 @@ func TestContainers(t *testing.T) {
 			container(t, name, append(x.run, stay...)...)
 			r := local(t, "", "--bootstrap", "docker", "-H", name+":3", "sh", "-c", "echo uid $(id -u)")
 			require.Equal(t, x.code, r.code, r.stderr)
-			for _, text := range x.says {
+			for _, text := range x.messages {
 				require.Contains(t, r.stderr, text)
 			}
 			if x.want != "" {
@@ -241,14 +241,14 @@ func TestMPIBetweenIsolatedNetworks(t *testing.T) {
 			t.Parallel()
 			needBuilt(t, program, "libmpich-dev libopenmpi-dev")
 			cmd := exec.Command(bin("golaunch"), "--bootstrap", "docker", "--stall-after", "500ms", "-H", strings.Join(hosts, ","), "--stage", bin(program), bin(program))
-			said, ended := hear(t, cmd, cmd, func(line string) {
+			lines, ended := hear(t, cmd, cmd, func(line string) {
 				if strings.Contains(line, "nobody answers connections") {
 					require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 				}
 			})
-			require.Error(t, ended, said)
-			require.Equal(t, 143, cmd.ProcessState.ExitCode(), said)
-			require.Regexp(t, `(?m)^golaunch: after 500ms: nobody answers connections of ranks: rank [01] on (?:`+strings.Join(hosts, "|")+`), [0-9.]+ to [0-9.]+:\d+`, strings.Join(said, "\n"))
+			require.Error(t, ended, lines)
+			require.Equal(t, 143, cmd.ProcessState.ExitCode(), lines)
+			require.Regexp(t, `(?m)^golaunch: after 500ms: nobody answers connections of ranks: rank [01] on (?:`+strings.Join(hosts, "|")+`), [0-9.]+ to [0-9.]+:\d+`, strings.Join(lines, "\n"))
 		})
 	}
 }
@@ -259,10 +259,10 @@ func TestMPIBetweenIsolatedNetworks(t *testing.T) {
 func TestWhatAnEngineDoes(t *testing.T) {
 	needEngine(t)
 	for _, x := range []struct {
-		name string
-		do   []string // to the second container
-		undo []string
-		says string
+		name    string
+		do      []string // to the second container
+		undo    []string
+		message string
 	}{
 		{"kill", []string{"kill"}, []string{"start"}, "the container has exited with code 137"},
 		{"stop", []string{"stop", "--time", "1"}, []string{"start"}, "the container has exited with code 137"},
@@ -281,7 +281,7 @@ func TestWhatAnEngineDoes(t *testing.T) {
 			j := startLocal(t, 2, "--bootstrap", "docker", "--lost-after", "2s", "-H", strings.Join(names, ","), "sh", "-c", "echo runs; exec sleep 1000")
 			engine(t, append(x.do, names[1])...)
 			j.over(t, 125)
-			require.Regexp(t, "golaunch: host "+names[1]+" .*lost: .*; docker says: "+x.says+"\n", j.errorText(t))
+			require.Regexp(t, "golaunch: host "+names[1]+" .*lost: .*; docker says: "+x.message+"\n", j.errorText(t))
 			switch {
 			case x.undo != nil:
 				engine(t, append(x.undo, names[1])...)

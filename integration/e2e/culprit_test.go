@@ -40,23 +40,23 @@ func TestTheCulpritIsNamed(t *testing.T) {
 		t.Logf("%s has been up for %s", node, r.stdout)
 	}
 	for _, program := range []string{"mpidie", "mpidie.openmpi"} {
-		for how, x := range map[string]struct {
-			code int
-			says string
+		for blow, x := range map[string]struct {
+			code    int
+			message string
 		}{
 			"exit": {3, "exited with code 3"},
 			"kill": {128 + 9, `was killed by signal 9 \(killed\)`},
 			"segv": {128 + 11, `was killed by signal 11 \(segmentation fault\)`},
 		} {
-			t.Run(program+" "+how, func(t *testing.T) {
+			t.Run(program+" "+blow, func(t *testing.T) {
 				if program == "mpidie.openmpi" {
 					needOpenMPI(t)
 				}
 				for i := range culpritRuns(t) {
 					rank := strconv.Itoa(i % 4) // at the tree's root and at its leaves
-					r := over(t, c, 4, "-n", "4", "-N", "1", "--degree", "2", bin(program), rank, how)
+					r := over(t, c, 4, "-n", "4", "-N", "1", "--degree", "2", bin(program), rank, blow)
 					require.Equal(t, x.code, r.code, r.stderr)
-					require.Regexp(t, `(?m)^golaunch: rank `+rank+` on n00\d \(pid \d+\) `+x.says, r.stderr)
+					require.Regexp(t, `(?m)^golaunch: rank `+rank+` on n00\d \(pid \d+\) `+x.message, r.stderr)
 					require.NotRegexp(t, `(?m)^golaunch: rank [^`+rank+`] `, r.stderr)
 				}
 			})
@@ -75,10 +75,10 @@ func TestTheCulpritOverSockets(t *testing.T) {
 		ranks int
 		argv  []string
 	}{{2, []string{bin("peerend")}}, {8, []string{"python3", star}}} {
-		for how, sig := range map[string]int{"kill": 9, "segv": 11} {
+		for name, sig := range map[string]int{"kill": 9, "segv": 11} {
 			for i := range culpritRuns(t) {
 				rank := strconv.Itoa((i + 1) % x.ranks)
-				r := over(t, c, x.ranks, slices.Concat([]string{"-n", strconv.Itoa(x.ranks), "-N", "1"}, x.argv, []string{rank, how})...)
+				r := over(t, c, x.ranks, slices.Concat([]string{"-n", strconv.Itoa(x.ranks), "-N", "1"}, x.argv, []string{rank, name})...)
 				require.Equal(t, 128+sig, r.code, r.stderr)
 				require.Regexp(t, `(?m)^golaunch: rank `+rank+` on n00\d \(pid \d+\) was killed by signal `+strconv.Itoa(sig), r.stderr)
 			}

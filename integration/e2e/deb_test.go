@@ -28,8 +28,8 @@ func TestDebianPackage(t *testing.T) {
 		cmd := exec.Command("../../scripts/deb.sh")
 		cmd.Env = append(os.Environ(), "BIN="+built, "OUT="+out, "VERSION="+version, "SOURCE_DATE_EPOCH=1000000000",
 			"DPKG_DEB_COMPRESSOR_LEVEL=0") // the default takes most of a minute
-		said, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", said)
+		output, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", output)
 		files, err := filepath.Glob(filepath.Join(out, "golaunch_"+version+"_*.deb"))
 		require.NoError(t, err)
 		require.Len(t, files, 1)
@@ -52,8 +52,8 @@ func TestDebianPackage(t *testing.T) {
 	}
 	dpkg := func(args ...string) {
 		t.Helper()
-		said, err := exec.Command("dpkg", append([]string{"--root=" + root, "--log=/dev/null", "--force-depends", "--force-not-root"}, args...)...).CombinedOutput()
-		require.NoError(t, err, "%s", said)
+		output, err := exec.Command("dpkg", append([]string{"--root=" + root, "--log=/dev/null", "--force-depends", "--force-not-root"}, args...)...).CombinedOutput()
+		require.NoError(t, err, "%s", output)
 	}
 	files := func() (names []string) {
 		require.NoError(t, filepath.WalkDir(filepath.Join(root, "usr"), func(path string, d fs.DirEntry, err error) error {
@@ -68,16 +68,16 @@ func TestDebianPackage(t *testing.T) {
 		return names
 	}
 	dpkg("--install", deb)
-	have := files()
+	installed := files()
 	for _, name := range []string{
 		"/usr/bin/golaunch", "/usr/lib/golaunch/libpmi.so", "/usr/share/man/man1/golaunch.1.gz", "/usr/share/man/man1/golaunch-topo.1.gz",
 		"/usr/share/bash-completion/completions/golaunch", "/usr/share/zsh/vendor-completions/_golaunch", "/usr/share/doc/golaunch/copyright",
 	} {
-		require.Contains(t, have, name)
+		require.Contains(t, installed, name)
 	}
-	said, err := exec.Command(filepath.Join(root, "usr/bin/golaunch"), "-n", "2", "--nodes", "2", "--copy-agent", "-l", "echo", "hello").CombinedOutput()
-	require.NoError(t, err, "%s", said)
-	require.ElementsMatch(t, []string{"[0] hello", "[1] hello"}, strings.Split(strings.TrimSpace(string(said)), "\n"))
+	output, err := exec.Command(filepath.Join(root, "usr/bin/golaunch"), "-n", "2", "--nodes", "2", "--copy-agent", "-l", "echo", "hello").CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	require.ElementsMatch(t, []string{"[0] hello", "[1] hello"}, strings.Split(strings.TrimSpace(string(output)), "\n"))
 	dpkg("--purge", "golaunch")
 	require.Empty(t, files())
 
@@ -85,8 +85,8 @@ func TestDebianPackage(t *testing.T) {
 		if _, err := exec.LookPath("lintian"); err != nil {
 			t.Skip("skipped: no lintian; apt-get install lintian")
 		}
-		said, err := exec.Command("lintian", "--allow-root", "--fail-on", "error,warning", deb, packed("1.2-1")).CombinedOutput()
-		require.NoError(t, err, "%s", said) // with a revision of Debian's other rules hold
-		require.Empty(t, string(said))
+		output, err := exec.Command("lintian", "--allow-root", "--fail-on", "error,warning", deb, packed("1.2-1")).CombinedOutput()
+		require.NoError(t, err, "%s", output) // with a revision of Debian's other rules hold
+		require.Empty(t, string(output))
 	})
 }

@@ -269,8 +269,8 @@ func TestHangUpIsToldForWhatItIs(t *testing.T) {
 		j.ends(t, 129)
 	})
 	t.Run("its terminal closes", func(t *testing.T) {
-		said := filepath.Join(t.TempDir(), "said")
-		terminal := exec.Command("script", "-q", "-c", bin("golaunch")+" -n 1 "+bin("rankprobe")+" sleep 2>"+said, "/dev/null")
+		heard := filepath.Join(t.TempDir(), "said")
+		terminal := exec.Command("script", "-q", "-c", bin("golaunch")+" -n 1 "+bin("rankprobe")+" sleep 2>"+heard, "/dev/null")
 		out, err := terminal.StdoutPipe()
 		require.NoError(t, err)
 		begin(t, terminal, terminal)
@@ -279,7 +279,7 @@ func TestHangUpIsToldForWhatItIs(t *testing.T) {
 		require.NoError(t, terminal.Process.Kill())
 		require.Error(t, terminal.Wait())
 		require.Eventually(t, func() bool {
-			text, err := os.ReadFile(said)
+			text, err := os.ReadFile(heard)
 			return err == nil && string(text) == "golaunch: the terminal is gone: the job is ended\n"
 		}, limit, time.Millisecond)
 		nothingRuns(t)
@@ -293,9 +293,9 @@ func TestStandardInputThatCannotBeRead(t *testing.T) {
 	defer null.Close()
 	cmd := exec.Command(bin("golaunch"), "-n", "1", "cat")
 	cmd.Stdin = null
-	said, err := cmd.CombinedOutput()
+	output, err := cmd.CombinedOutput()
 	require.NoError(t, err)
-	require.Empty(t, string(said))
+	require.Empty(t, string(output))
 }
 
 // Ctrl-Z while ranks are being started stops those that come later, too.
@@ -351,8 +351,8 @@ func TestTooFewDescriptors(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o777))
 	for _, x := range []struct {
-		limit, ranks  int
-		program, says string
+		limit, ranks     int
+		program, message string
 	}{
 		{20, 1, "sleep 10", "golaunch: golaunch needs 32 open files, the limit is 20; raise it (ulimit -n)\n"},
 		{60, 100, "sleep 10", ": the agent of 100 ranks needs 435 open files, the limit is 60; raise it (ulimit -n), or use fewer ranks per host; warden lost"},
@@ -364,7 +364,7 @@ func TestTooFewDescriptors(t *testing.T) {
 		cmd.Stderr = &stderr
 		require.Error(t, cmd.Run())
 		require.Equal(t, 125, cmd.ProcessState.ExitCode(), stderr.String())
-		require.Contains(t, stderr.String(), x.says)
+		require.Contains(t, stderr.String(), x.message)
 	}
 }
 

@@ -147,8 +147,8 @@ func TestExecFailures(t *testing.T) {
 	}
 	ssh := "ssh -F " + c.SSHConfig()
 	for _, x := range []struct {
-		command string
-		says    []string
+		command  string
+		messages []string
 	}{
 		{"no-such-program {host} {command}", []string{
 			"3 of 3 hosts", "hosts n001,nowhere,n002: run command: no-such-program cannot be run: executable file not found in $PATH (is it installed"}},
@@ -162,7 +162,7 @@ func TestExecFailures(t *testing.T) {
 		r := with(x.command)
 		require.Equal(t, 125, r.code, r.stderr)
 		require.Empty(t, r.stdout)
-		for _, text := range x.says {
+		for _, text := range x.messages {
 			require.Contains(t, r.stderr, text)
 		}
 	}
@@ -181,10 +181,10 @@ func TestExecKill(t *testing.T) {
 	c := ownCluster(t, n)
 	places := append(firstNodes(c, n), cluster.Head)
 	for _, x := range []struct {
-		name string
-		code int
-		says string
-		pick func(procs []cluster.Proc) cluster.Proc
+		name    string
+		code    int
+		message string
+		pick    func(procs []cluster.Proc) cluster.Proc
 	}{
 		{"root relay", 125, "host head.relay0: lost: the link to its agent broke", func(procs []cluster.Proc) cluster.Proc {
 			relays := agents(procs)
@@ -208,7 +208,7 @@ func TestExecKill(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, x.pick(procs).Signal(syscall.SIGKILL))
 			require.Equal(t, x.code, r.wait(t), r.stderr.String())
-			require.Regexp(t, x.says, r.stderr.String())
+			require.Regexp(t, x.message, r.stderr.String())
 			nothingLeft(t, c, places...)
 		})
 	}
@@ -219,7 +219,7 @@ func TestExecKillAtStart(t *testing.T) {
 	t.Parallel()
 	const n = 7
 	c := ownCluster(t, n)
-	for _, x := range []struct{ name, says string }{
+	for _, x := range []struct{ name, message string }{
 		{"root relay", `1 of 6 relays on this machine failed:\n.*  host head.relay0: agent hello: (?s).*nothing was run: golaunch does not reach the hosts without its relays`},
 		{"relay", `host head.relay[1-5]: starting: lost: the link to its agent broke: `},
 	} {
@@ -245,7 +245,7 @@ func TestExecKillAtStart(t *testing.T) {
 			victim := find(t, relays, func(p cluster.Proc) bool { return hasParent(p, relays) == (x.name == "relay") })
 			require.NoError(t, victim.Signal(syscall.SIGKILL))
 			require.Equal(t, 125, r.wait(t), r.stderr.String())
-			require.Regexp(t, x.says, r.stderr.String())
+			require.Regexp(t, x.message, r.stderr.String())
 			nothingLeft(t, c, cluster.Head)
 		})
 	}
@@ -258,9 +258,9 @@ func agents(procs []cluster.Proc) []cluster.Proc {
 	})
 }
 
-func find(t *testing.T, procs []cluster.Proc, is func(cluster.Proc) bool) cluster.Proc {
+func find(t *testing.T, procs []cluster.Proc, match func(cluster.Proc) bool) cluster.Proc {
 	t.Helper()
-	i := slices.IndexFunc(procs, is)
+	i := slices.IndexFunc(procs, match)
 	require.GreaterOrEqual(t, i, 0, "not among %v", procs)
 	return procs[i]
 }
@@ -291,15 +291,15 @@ func TestWhatAnEngineRefuses(t *testing.T) {
 	engine := filepath.Join(t.TempDir(), "kubectl")
 	const forbidden = `Error from server (Forbidden): pods "c1" is forbidden: User "x" cannot create resource "pods/exec"`
 	const unreachable = "The connection to the server 10.0.0.1:6443 was refused - did you specify the right host or port?"
-	for said, x := range map[string]struct{ timeout, waits string }{
+	for reason, x := range map[string]struct{ timeout, waits string }{
 		forbidden: {"2m", ""},
 		"error: cannot exec into a container in a completed pod; current phase is Succeeded": {"2m", ""},
 		unreachable: {"4s", "golaunch: host c1: " + unreachable + ": waiting up to 4s for it (--connect-timeout)\n"},
 	} {
-		require.NoError(t, os.WriteFile(engine, []byte("#!/bin/sh\necho '"+said+"' >&2\nexit 1\n"), 0o755))
+		require.NoError(t, os.WriteFile(engine, []byte("#!/bin/sh\necho '"+reason+"' >&2\nexit 1\n"), 0o755))
 		r := local(t, "", "--bootstrap", "exec", "--exec-command", engine+" exec -i {host} -- {command}", "--connect-timeout", x.timeout, "-H", "c1", "true")
 		require.Equal(t, 125, r.code)
-		require.Contains(t, r.stderr, "host c1: run command: kubectl ended before the agent spoke (exit status 1): "+said)
+		require.Contains(t, r.stderr, "host c1: run command: kubectl ended before the agent spoke (exit status 1): "+reason)
 		require.Contains(t, r.stderr, x.waits)
 		require.Equal(t, x.waits != "", strings.Contains(r.stderr, "waiting"), r.stderr)
 		require.Less(t, r.took, time.Minute)

@@ -14,9 +14,9 @@ import (
 )
 
 // fenceJob starts four ranks, one on each of as many nodes, of which the last does not
-// enter a fence with the others, and returns what is said. A rank that has stopped is
+// enter a fence with the others, and returns the output. A rank that has stopped is
 // continued when golaunch has said that others wait for it.
-func fenceJob(t *testing.T, args ...string) (said string, code int) {
+func fenceJob(t *testing.T, args ...string) (output string, code int) {
 	t.Helper()
 	args = append([]string{"-n", "4", "--nodes", "4", "--degree", "2", "--timeout", "60s", "--stall-after", "2s"}, args...)
 	cmd := exec.Command(bin("golaunch"), args...)
@@ -51,11 +51,11 @@ func TestNoFenceHangsInSilence(t *testing.T) {
 		{"the tree", "fences.tree", ""},
 	}
 	for _, x := range []struct {
-		way  string
-		code int    // of the job
-		says string // golaunch, or the library of those that wait
-		tree string // instead, over the tree, where an exit with 0 is none without a word
-		ends bool   // the job is ended before anybody sees more, unless it keeps going
+		operation string
+		code      int    // of the job
+		message   string // golaunch, or the library of those that wait
+		tree      string // instead, over the tree, where an exit with 0 is none without a word
+		ends      bool   // the job is ended before anybody sees more, unless it keeps going
 	}{
 		{"killed", 137, died, died, true},
 		{"exit0", 1, silent, itself, true},
@@ -66,34 +66,34 @@ func TestNoFenceHangsInSilence(t *testing.T) {
 		for _, p := range protocols {
 			for _, before := range []string{"0", "1"} {
 				for _, keep := range []bool{false, true} {
-					t.Run(fmt.Sprintf("%s, %s, after %s fences, keep going %v", x.way, p.name, before, keep), func(t *testing.T) {
+					t.Run(fmt.Sprintf("%s, %s, after %s fences, keep going %v", x.operation, p.name, before, keep), func(t *testing.T) {
 						t.Parallel()
 						needBuilt(t, p.program, p.packages)
-						code, says, ends := x.code, x.says, x.ends
+						code, message, ends := x.code, x.message, x.ends
 						if p.name == "the tree" {
-							says = x.tree
-							if x.way == "exit0" {
+							message = x.tree
+							if x.operation == "exit0" {
 								code, ends = 0, false
 							}
 						}
-						args := []string{bin(p.program), x.way, before}
+						args := []string{bin(p.program), x.operation, before}
 						if keep {
 							args = append([]string{"--keep-going"}, args...)
 						}
 						if strings.HasPrefix(p.name, "PMIx") {
 							args = append([]string{"--pmix"}, args...)
 						}
-						said, got := fenceJob(t, args...)
-						require.Equal(t, code, got, said)
-						require.Regexp(t, says, said)
-						failed := len(regexp.MustCompile(`(?m)^rank [0-2]: fence failed`).FindAllString(said, -1))
+						output, got := fenceJob(t, args...)
+						require.Equal(t, code, got, output)
+						require.Regexp(t, message, output)
+						failed := len(regexp.MustCompile(`(?m)^rank [0-2]: fence failed`).FindAllString(output, -1))
 						switch {
-						case x.way == "late":
-							require.Equal(t, 4, strings.Count(said, ": fence ok\n"), said)
+						case x.operation == "late":
+							require.Equal(t, 4, strings.Count(output, ": fence ok\n"), output)
 						case keep || !ends:
-							require.Equal(t, 3, failed, said)
+							require.Equal(t, 3, failed, output)
 						default: // some may hear of it before they are told to end
-							require.NotContains(t, said, "fence ok")
+							require.NotContains(t, output, "fence ok")
 						}
 					})
 				}
@@ -108,9 +108,9 @@ func TestFencesFailUnderEveryCachePolicy(t *testing.T) {
 	for _, policy := range cache.Policies() {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()
-			said, code := fenceJob(t, "--cache", string(policy), bin("fences.pmi1"), "finalized", "2")
-			require.Zero(t, code, said)
-			require.Equal(t, 3, strings.Count(said, ": fence failed: cmd=barrier_out rc=-1 msg=rank_3_on_"), said)
+			output, code := fenceJob(t, "--cache", string(policy), bin("fences.pmi1"), "finalized", "2")
+			require.Zero(t, code, output)
+			require.Equal(t, 3, strings.Count(output, ": fence failed: cmd=barrier_out rc=-1 msg=rank_3_on_"), output)
 		})
 	}
 }

@@ -27,8 +27,8 @@ func TestPassphrase(t *testing.T) {
 	text, err := os.ReadFile(key)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(locked, text, 0o600))
-	said, err := exec.Command("ssh-keygen", "-q", "-p", "-f", locked, "-P", "", "-N", "secret").CombinedOutput()
-	require.NoError(t, err, "%s", said)
+	output, err := exec.Command("ssh-keygen", "-q", "-p", "-f", locked, "-P", "", "-N", "secret").CombinedOutput()
+	require.NoError(t, err, "%s", output)
 	config, err := os.ReadFile(c.SSHConfig())
 	require.NoError(t, err)
 	file := filepath.Join(dir, "ssh_config")
@@ -66,8 +66,8 @@ func TestPassphrase(t *testing.T) {
 func TestPassphraseStopped(t *testing.T) {
 	dir := t.TempDir()
 	locked := filepath.Join(dir, "locked")
-	said, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-f", locked, "-N", "secret").CombinedOutput()
-	require.NoError(t, err, "%s", said)
+	output, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-f", locked, "-N", "secret").CombinedOutput()
+	require.NoError(t, err, "%s", output)
 	file := filepath.Join(dir, "ssh_config")
 	require.NoError(t, os.WriteFile(file, []byte("Host *\n  IdentityFile "+locked+"\n  IdentitiesOnly yes\n  Port 1\n  HostName 127.0.0.1\n"), 0o600))
 	user, tty, err := unix.OpenPTY()
@@ -80,7 +80,7 @@ func TestPassphraseStopped(t *testing.T) {
 	begin(t, cmd, cmd)
 	tty.Close()
 	var shown []byte
-	sees := func(text string) {
+	await := func(text string) {
 		t.Helper()
 		one := make([]byte, 1)
 		for !bytes.Contains(shown, []byte(text)) {
@@ -91,11 +91,11 @@ func TestPassphraseStopped(t *testing.T) {
 		shown = nil
 	}
 	prompt := "golaunch: passphrase for " + locked + ": "
-	sees(prompt)
+	await(prompt)
 	_, err = io.WriteString(user, "half\x1a")
 	require.NoError(t, err)
-	sees("stopped: 147\r\necho\r\n")
-	sees(prompt)
+	await("stopped: 147\r\necho\r\n")
+	await(prompt)
 	_, err = io.WriteString(user, "\x03")
 	require.NoError(t, err)
 	require.Error(t, cmd.Wait(), "interrupted")
@@ -140,21 +140,21 @@ func TestHostsProveThemselves(t *testing.T) {
 		known        string   // known_hosts
 		byAddress    bool     // hosts are named so
 		ends         int      // exit status
-		says         []string // on standard error
+		messages     []string // on standard error
 		recorded     int      // lines of known_hosts afterwards
 	}{
 		{name: "known", policy: "yes", known: string(keys), recorded: strings.Count(string(keys), "\n")},
-		{name: "none is known", policy: "accept-new", says: []string{"host key of n001 was added"}, recorded: 1},
-		{name: "any will do", policy: "no", known: "n003 " + all["n005"], says: []string{"host key of n001 was added"}, recorded: 2},
+		{name: "none is known", policy: "accept-new", messages: []string{"host key of n001 was added"}, recorded: 1},
+		{name: "any will do", policy: "no", known: "n003 " + all["n005"], messages: []string{"host key of n001 was added"}, recorded: 2},
 		{name: "known for another", policy: "accept-new", known: "# mine\nother " + all["n003"], ends: 125, recorded: 3,
-			says: []string{"host n003: authenticate: signature refused: host n003 has not proved itself: host key ssh-ed25519 SHA256:",
+			messages: []string{"host n003: authenticate: signature refused: host n003 has not proved itself: host key ssh-ed25519 SHA256:",
 				"is known, but only for other hosts (", "known_hosts:2); if they share it, add n003 there"}},
-		{name: "known by name", policy: "accept-new", known: byName, byAddress: true, says: []string{"host key of " + addresses[0] + " was added"}, recorded: 5},
-		{name: "known by name, any will do", policy: "no", known: byName, byAddress: true, says: []string{"host key of " + addresses[0] + " was added"}, recorded: 5},
+		{name: "known by name", policy: "accept-new", known: byName, byAddress: true, messages: []string{"host key of " + addresses[0] + " was added"}, recorded: 5},
+		{name: "known by name, any will do", policy: "no", known: byName, byAddress: true, messages: []string{"host key of " + addresses[0] + " was added"}, recorded: 5},
 		{name: "known for another, by address", policy: "no", known: "n004 " + all["n003"], byAddress: true, ends: 125, recorded: 2,
-			says: []string{"host " + addresses[2] + ": authenticate: signature refused", "is known, but only for other hosts ("}},
+			messages: []string{"host " + addresses[2] + ": authenticate: signature refused", "is known, but only for other hosts ("}},
 		{name: "shared", policy: "yes", known: string(keys) + "n002,n004 " + all["n001"], recorded: 1 + strings.Count(string(keys), "\n"),
-			says: []string{"hosts n[001-002,004] share a host key: each of them can pass for the others\n"}},
+			messages: []string{"hosts n[001-002,004] share a host key: each of them can pass for the others\n"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			dir, err := os.MkdirTemp(built, "hostkeys-") // nodes have a /tmp of their own
@@ -170,7 +170,7 @@ func TestHostsProveThemselves(t *testing.T) {
 			}
 			r := onNode(t, c, cluster.Head, "-H", hosts, "--ssh-config", file, "--degree", "1", "-v", "-n", "4", "hostname")
 			require.Equal(t, x.ends, r.code, r.stderr)
-			for _, phrase := range x.says {
+			for _, phrase := range x.messages {
 				require.Contains(t, r.stderr, phrase)
 			}
 			require.Equal(t, x.name == "shared", strings.Contains(r.stderr, "share a host key"), r.stderr)

@@ -114,8 +114,8 @@ func TestTwoJobsAtOnce(t *testing.T) {
 }
 
 // toldOf reports whether golaunch has told something of a node, alone or with others.
-func toldOf(node, what, stderr string) bool {
-	for _, m := range regexp.MustCompile(`(?m)^golaunch: hosts? (\S+): `+regexp.QuoteMeta(what)).FindAllStringSubmatch(stderr, -1) {
+func toldOf(node, word, stderr string) bool {
+	for _, m := range regexp.MustCompile(`(?m)^golaunch: hosts? (\S+): `+regexp.QuoteMeta(word)).FindAllStringSubmatch(stderr, -1) {
 		hosts, err := hostlist.Parse(m[1], "")
 		if err == nil && slices.ContainsFunc(hosts, func(h job.Host) bool { return h.Name == node }) {
 			return true

@@ -75,10 +75,10 @@ var conversations = []conversation{
 // difference is one between the servers that we know and want: in the answer to
 // a request or, where that is "exit", in the job's status.
 type difference struct {
-	where           string // conversation, "" for any
+	talk            string // conversation, "" for any
 	request         string
 	hydra, golaunch string // all three are regular expressions for the whole
-	why             string
+	reason          string
 }
 
 var differences = []difference{
@@ -217,7 +217,7 @@ func TestSameClientUnderHydra(t *testing.T) {
 }
 
 // explains tells whether d is about these answers.
-func (d difference) explains(where, request, hydra, golaunch string) bool {
+func (d difference) explains(talk, request, hydra, golaunch string) bool {
 	whole := func(pattern, text string) bool { return regexp.MustCompile("^(" + pattern + ")$").MatchString(text) }
-	return (d.where == "" || whole(d.where, where)) && whole(d.request, request) && whole(d.hydra, hydra) && whole(d.golaunch, golaunch)
+	return (d.talk == "" || whole(d.talk, talk)) && whole(d.request, request) && whole(d.hydra, hydra) && whole(d.golaunch, golaunch)
 }

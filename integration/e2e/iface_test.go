@@ -83,7 +83,7 @@ func TestIface(t *testing.T) {
 		needBuilt(t, "mpispawn.openmpi5", "what scripts/openmpi5.sh needs, and run it")
 		r := over(t, c, 2, "-l", "-n", "1", "--iface", "10.90.0.0/16", "--timeout", limit.String(), bin("mpispawn.openmpi5"), "leaves")
 		require.Equal(t, 3, r.code, r.stdout+r.stderr)
-		require.Equal(t, []string{"goes on"}, r.of("1.0"))
+		require.Equal(t, []string{"goes on"}, r.labeled("1.0"))
 	})
 	nothingLeft(t, c, firstNodes(c, 2)...)
 }

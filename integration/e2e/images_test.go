@@ -284,7 +284,7 @@ func TestContainersTmp(t *testing.T) {
 	needEngine(t)
 	for _, x := range []struct {
 		user, mode string
-		says       string // "": it takes the agent
+		message    string // "": it takes the agent
 	}{
 		{"0", "0755", ""},
 		{"nobody", "0755", "/tmp: we may not write there"},
@@ -295,11 +295,11 @@ func TestContainersTmp(t *testing.T) {
 		container(t, name, "--user", x.user, "--env", "HOME=", "--read-only", "--tmpfs", "/tmp:exec", cluster.NodeImage, "sleep", "infinity")
 		engine(t, "exec", "--user", "0", name, "chmod", x.mode, "/tmp")
 		r := local(t, "", "--bootstrap", "docker", "-H", name, "echo", "ok")
-		if x.says == "" {
+		if x.message == "" {
 			require.Equal(t, "ok\n", r.stdout, r.stderr)
 			continue
 		}
 		require.Equal(t, 125, r.code, r.stdout)
-		require.Contains(t, r.stderr, x.says)
+		require.Contains(t, r.stderr, x.message)
 	}
 }

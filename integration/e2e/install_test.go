@@ -20,8 +20,8 @@ func TestInstall(t *testing.T) {
 	dest := t.TempDir()
 	run := func(target string) {
 		t.Helper()
-		said, err := exec.Command("make", "-C", "../..", target, "BIN="+built, "DESTDIR="+dest, "PREFIX=/opt/x").CombinedOutput()
-		require.NoError(t, err, "%s", said)
+		text, err := exec.Command("make", "-C", "../..", target, "BIN="+built, "DESTDIR="+dest, "PREFIX=/opt/x").CombinedOutput()
+		require.NoError(t, err, "%s", text)
 	}
 	prefix := filepath.Join(dest, "opt", "x")
 	files := func() (names []string) {
@@ -109,13 +109,13 @@ func ofInstalled(t *testing.T, dest, golaunch string) {
 	program := filepath.Join(t.TempDir(), "treetour")
 	build := exec.Command("sh", "-c", `gcc -o "$0" ../../native/programs/treetour.c $(pkg-config --cflags --libs golaunch)`, program)
 	build.Env = append(os.Environ(), "PKG_CONFIG_PATH="+filepath.Join(dest, "opt/x/lib/pkgconfig"), "PKG_CONFIG_SYSROOT_DIR="+dest)
-	said, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", said)
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", output)
 	run := exec.Command(golaunch, "-n", "3", "--nodes", "2", program)
 	run.Env = append(os.Environ(), "LD_LIBRARY_PATH="+filepath.Join(dest, "opt/x/lib"))
-	said, err = run.CombinedOutput()
-	require.NoError(t, err, "%s", said)
-	require.Equal(t, "tour of 3 ranks on 2 nodes: ok\n", string(said))
+	output, err = run.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	require.Equal(t, "tour of 3 ranks on 2 nodes: ok\n", string(output))
 }
 
 // Programs of PATH that are called like commands run when the name is not the

@@ -389,8 +389,8 @@ ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE
 	require.Zero(t, r.code, r.stderr)
 	require.ElementsMatch(t, []string{"rank 0 of 2: 10", "rank 1 of 2: 10"}, strings.Split(strings.TrimSpace(r.stdout), "\n"))
 	t.Run("another number", func(t *testing.T) {
-		if said, err := exec.Command("unshare", "--pid", "--fork", "true").CombinedOutput(); err != nil {
-			t.Skipf("skipped: no namespaces of processes here: %s", said)
+		if output, err := exec.Command("unshare", "--pid", "--fork", "true").CombinedOutput(); err != nil {
+			t.Skipf("skipped: no namespaces of processes here: %s", output)
 		}
 		r := local(t, "", "-n", "2", "unshare", "--pid", "--fork", debianPython, "-c", looked)
 		require.Zero(t, r.code, r.stderr)

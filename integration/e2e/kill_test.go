@@ -108,9 +108,9 @@ func TestSignalsEndTheJob(t *testing.T) {
 	const n = 7
 	c := theCluster(t)
 	for _, x := range []struct {
-		signal syscall.Signal
-		code   int
-		says   string
+		signal  syscall.Signal
+		code    int
+		message string
 	}{
 		{syscall.SIGTERM, 143, "terminate"},
 		{syscall.SIGINT, 130, "interrupting"},
@@ -119,7 +119,7 @@ func TestSignalsEndTheJob(t *testing.T) {
 			r := sleepers(t, c, n)
 			require.NoError(t, r.cmd.Signal(x.signal))
 			require.Equal(t, x.code, r.wait(t), r.stderr.String())
-			require.Contains(t, r.stderr.String(), x.says)
+			require.Contains(t, r.stderr.String(), x.message)
 			nothingLeft(t, c, firstNodes(c, n)...)
 		})
 	}

@@ -16,9 +16,9 @@ import (
 
 // lateHost is a host that is not there when a job begins, and how it comes.
 type lateHost struct {
-	lacks string // golaunch's word for it
-	gone  func(t *testing.T, c *cluster.Cluster, name string)
-	comes func(t *testing.T, c *cluster.Cluster, name string)
+	lacks   string // golaunch's word for it
+	remove  func(t *testing.T, c *cluster.Cluster, name string)
+	restore func(t *testing.T, c *cluster.Cluster, name string)
 }
 
 // lateHosts are those of real clusters: an sshd, a name that all nodes learn, and one that
@@ -71,11 +71,11 @@ func lateHosts(t *testing.T, c *cluster.Cluster) map[string]lateHost {
 //report:hosts kubeflow/mpi-operator#386, kubeflow/mpi-operator#443, kubeflow/mpi-operator#481, volcano-sh/volcano#1972, NVIDIA/aicr#1631 hosts that come up, or get their names, late
 func TestALateHostTakesPart(t *testing.T) {
 	t.Parallel()
-	for _, what := range []string{"its sshd", "its name", "its name, for the launcher alone"} {
-		t.Run(what, func(t *testing.T) {
+	for _, lack := range []string{"its sshd", "its name", "its name, for the launcher alone"} {
+		t.Run(lack, func(t *testing.T) {
 			t.Parallel()
 			c := ownCluster(t, 3)
-			late := lateHosts(t, c)[what]
+			late := lateHosts(t, c)[lack]
 			for _, name := range []string{"n001", "n003"} {
 				for _, dead := range []bool{false, true} {
 					sub := name
@@ -85,8 +85,8 @@ func TestALateHostTakesPart(t *testing.T) {
 						args = append(args, "--allow-dead-nodes")
 					}
 					t.Run(sub, func(t *testing.T) {
-						late.gone(t, c, name)
-						r := waits(t, c, func() { late.comes(t, c, name) }, args...)
+						late.remove(t, c, name)
+						r := waits(t, c, func() { late.restore(t, c, name) }, args...)
 						require.Zero(t, r.code, r.stderr)
 						require.ElementsMatch(t, []string{"n001", "n002", "n003"}, r.lines(), r.stderr)
 						require.Equal(t, "golaunch: host "+name+": "+late.lacks+": waiting up to 1m0s for it (--connect-timeout)\n", r.stderr)
@@ -145,14 +145,14 @@ func TestConnectionAttempts(t *testing.T) {
 }
 
 // waits runs a job on three nodes, and does something once it says that it waits.
-func waits(t *testing.T, c *cluster.Cluster, then func(), args ...string) result {
+func waits(t *testing.T, c *cluster.Cluster, act func(), args ...string) result {
 	t.Helper()
 	args = append([]string{"-H", hostsArg(3), "--ssh-config", c.SSHConfig(), "-n", "3"}, args...)
-	return waitsIn(t, c, then, append(args, "hostname")...)
+	return waitsIn(t, c, act, append(args, "hostname")...)
 }
 
 // waitsIn does so for any command of golaunch's.
-func waitsIn(t *testing.T, c *cluster.Cluster, then func(), args ...string) result {
+func waitsIn(t *testing.T, c *cluster.Cluster, act func(), args ...string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd := c.Command(cluster.Head, append([]string{bin("golaunch")}, args...)...)
@@ -166,7 +166,7 @@ func waitsIn(t *testing.T, c *cluster.Cluster, then func(), args ...string) resu
 	var err error
 	select {
 	case <-waiting:
-		then()
+		act()
 		err = <-ended
 	case err = <-ended:
 		require.FailNow(t, "the job has not waited", "%v: %s", err, stderr.String())

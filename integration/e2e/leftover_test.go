@@ -29,14 +29,14 @@ func noCgroupsLeft(t *testing.T, c *cluster.Cluster, names ...string) {
 	}
 }
 
-// awaitProc waits for a process of a node that satisfies is.
-func awaitProc(t *testing.T, c *cluster.Cluster, node string, is func([]string) bool) cluster.Proc {
+// awaitProc waits for a process of a node whose words match.
+func awaitProc(t *testing.T, c *cluster.Cluster, node string, match func([]string) bool) cluster.Proc {
 	t.Helper()
 	var found cluster.Proc
 	require.Eventually(t, func() bool {
 		procs, err := c.Processes(node)
 		require.NoError(t, err)
-		i := slices.IndexFunc(procs, func(p cluster.Proc) bool { return is(p.Cmdline) })
+		i := slices.IndexFunc(procs, func(p cluster.Proc) bool { return match(p.Cmdline) })
 		if i >= 0 {
 			found = procs[i]
 		}

@@ -32,11 +32,11 @@ func TestLocalPlainProgram(t *testing.T) {
 
 // Ranks of a line that begins with srun also know who they are by Slurm's names.
 func TestSlurmNames(t *testing.T) {
-	const who = "echo $RANK: $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURM_NTASKS $SLURM_NPROCS $SLURM_NNODES $SLURM_STEP_TASKS_PER_NODE"
-	r := local(t, "", "srun", "--bootstrap", "fork", "-N2", "-n4", "sh", "-c", who)
+	const printVariables = "echo $RANK: $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURM_NTASKS $SLURM_NPROCS $SLURM_NNODES $SLURM_STEP_TASKS_PER_NODE"
+	r := local(t, "", "srun", "--bootstrap", "fork", "-N2", "-n4", "sh", "-c", printVariables)
 	require.Zero(t, r.code, r.stderr)
 	require.ElementsMatch(t, []string{"0: 0 0 0 4 4 2 2(x2)", "1: 1 1 0 4 4 2 2(x2)", "2: 2 0 1 4 4 2 2(x2)", "3: 3 1 1 4 4 2 2(x2)"}, r.lines())
-	r = local(t, "", "--nodes", "2", "-n", "2", "sh", "-c", who)
+	r = local(t, "", "--nodes", "2", "-n", "2", "sh", "-c", printVariables)
 	require.ElementsMatch(t, []string{"0:", "1:"}, r.lines())
 }
 
@@ -86,10 +86,10 @@ func TestManyRanks(t *testing.T) {
 //report:ends flux-framework/flux-core#1998, flux-framework/flux-core#6054 which rank failed, and how
 func TestExitCodes(t *testing.T) {
 	for _, x := range []struct {
-		name string
-		args []string
-		code int
-		says string
+		name    string
+		args    []string
+		code    int
+		message string
 	}{
 		{"all fine", []string{"-n", "3", "true"}, 0, ""},
 		{"one exits nonzero", []string{"-n", "3", bin("rankprobe"), "-r", "1", "exit", "7"}, 7, "rank 1 on "},
@@ -109,7 +109,7 @@ func TestExitCodes(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			r := local(t, "", x.args...)
 			require.Equal(t, x.code, r.code, r.stderr)
-			require.Contains(t, r.stderr, x.says)
+			require.Contains(t, r.stderr, x.message)
 			for _, line := range strings.Split(strings.TrimSuffix(r.stderr, "\n"), "\n") {
 				if line != "" && !strings.HasPrefix(line, "pmiclient:") {
 					require.Regexp(t, "^golaunch: ", line)
@@ -373,7 +373,7 @@ func TestOutputToANamedPipe(t *testing.T) {
 // that is read gets all, and once.
 func TestNamedPipesThatNobodyReads(t *testing.T) {
 	for flag, x := range map[string]struct {
-		what, interrupted string
+		name, interrupted string
 		code              int
 	}{
 		"--out":    {"output file", "interrupted after the ranks have ended", 130},
@@ -388,12 +388,12 @@ func TestNamedPipesThatNobodyReads(t *testing.T) {
 			stderr, err := cmd.StderrPipe()
 			require.NoError(t, err)
 			begin(t, cmd, cmd)
-			said := bufio.NewReader(stderr)
-			line, err := said.ReadString('\n')
+			lines := bufio.NewReader(stderr)
+			line, err := lines.ReadString('\n')
 			require.NoError(t, err)
-			require.Equal(t, "golaunch: "+x.what+": "+pipe+" is a named pipe that nobody reads: waiting for its reader\n", line)
+			require.Equal(t, "golaunch: "+x.name+": "+pipe+" is a named pipe that nobody reads: waiting for its reader\n", line)
 			require.NoError(t, cmd.Process.Signal(os.Interrupt))
-			rest, err := io.ReadAll(said)
+			rest, err := io.ReadAll(lines)
 			require.NoError(t, err)
 			require.Error(t, cmd.Wait())
 			require.Equal(t, x.code, cmd.ProcessState.ExitCode(), string(rest))

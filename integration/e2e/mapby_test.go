@@ -59,7 +59,7 @@ func TestMapByAgrees(t *testing.T) {
 			held := map[int]int{}
 			for rank := range size {
 				var node, at, same, all int
-				_, err := fmt.Sscan(strings.Join(r.of(fmt.Sprint(rank)), " "), &node, &at, &same, &all)
+				_, err := fmt.Sscan(strings.Join(r.labeled(fmt.Sprint(rank)), " "), &node, &at, &same, &all)
 				require.NoError(t, err, r.stdout)
 				require.Equal(t, []int{held[node], held[node]}, []int{at, same}, "rank %d", rank)
 				held[node]++
@@ -71,7 +71,7 @@ func TestMapByAgrees(t *testing.T) {
 			r = local(t, "", program(bin("pmiclient"), "-i")...)
 			require.Zero(t, r.code, r.stderr)
 			for rank := range size {
-				line := r.of(fmt.Sprint(rank))[0]
+				line := r.labeled(fmt.Sprint(rank))[0]
 				_, mapping, ok := strings.Cut(line, "mapping ")
 				require.True(t, ok, line)
 				require.Equal(t, nodes, unfold(t, mapping))

@@ -85,9 +85,9 @@ func TestMPICHThatHangsIsExplained(t *testing.T) {
 	const mpich = `the hang of MPICH \S+ \(ch4:ucx, \S+/libmpich.so.12\S*\): `
 	t.Run("all", func(t *testing.T) { // until all have ended the cluster is up
 		for name, x := range map[string]struct {
-			args []string
-			says string
-			ends bool // by itself
+			args    []string
+			message string
+			ends    bool // by itself
 		}{
 			"left as it is":  {[]string{"--no-mpich-fix", bin("mpilate"), "1000"}, hang + "that is " + mpich + "golaunch ends it without --mpi none$", false},
 			"a script":       {[]string{"sh", "-c", "unset GOLAUNCH_MPI_PIPE; " + bin("mpilate") + " 1000; true"}, hang + "that is " + mpich + "--mpi mpich ends it$", false},
@@ -102,13 +102,13 @@ func TestMPICHThatHangsIsExplained(t *testing.T) {
 						require.NoError(t, cmd.Signal(syscall.SIGINT))
 					}
 				})
-				said := strings.Join(lines, "\n")
-				require.Regexp(t, x.says, said)
+				text := strings.Join(lines, "\n")
+				require.Regexp(t, x.message, text)
 				if x.ends {
-					require.NoError(t, ended, said)
+					require.NoError(t, ended, text)
 					return
 				}
-				require.Equal(t, 130, cmd.ProcessState.ExitCode(), said)
+				require.Equal(t, 130, cmd.ProcessState.ExitCode(), text)
 			})
 		}
 	})

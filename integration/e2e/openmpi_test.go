@@ -138,15 +138,15 @@ func TestAWorldOfOneIsAnError(t *testing.T) {
 			cmd := exec.Command(bin("golaunch"), append([]string{"-v", "-n", "2", "--stdin", "all"}, x.line...)...)
 			stdin, err := cmd.StdinPipe()
 			require.NoError(t, err)
-			said, _ := hear(t, cmd, cmd, func(line string) {
+			lines, _ := hear(t, cmd, cmd, func(line string) {
 				if strings.Contains(line, " uses libmpi") {
 					require.NoError(t, stdin.Close()) // the ranks end
 				}
 			})
-			require.Equal(t, x.wrong, cmd.ProcessState.ExitCode() == 125, "%q", said)
-			require.Equal(t, x.wrong, cmd.ProcessState.ExitCode() != 0, "%q", said)
+			require.Equal(t, x.wrong, cmd.ProcessState.ExitCode() == 125, "%q", lines)
+			require.Equal(t, x.wrong, cmd.ProcessState.ExitCode() != 0, "%q", lines)
 			if x.wrong {
-				require.Regexp(t, alone, strings.Join(said, "\n"))
+				require.Regexp(t, alone, strings.Join(lines, "\n"))
 			}
 		})
 	}
@@ -179,7 +179,7 @@ func TestValueSizes(t *testing.T) {
 	for _, x := range []struct {
 		client   []string
 		packages string
-		says     string
+		message  string
 	}{
 		{[]string{"pmivalues", "-b"}, "gcc", "rank 2 of 3: up to 1023 bytes ok\n"},
 		// It cuts what the server offers by what else its line may hold.
@@ -191,7 +191,7 @@ func TestValueSizes(t *testing.T) {
 			r := local(t, "", append([]string{"-n", "3", "--nodes", "3", bin(x.client[0])}, x.client[1:]...)...)
 			require.Zero(t, r.code, r.stderr)
 			require.Empty(t, r.stderr)
-			require.Contains(t, r.stdout, x.says)
+			require.Contains(t, r.stdout, x.message)
 			require.Len(t, r.lines(), 3)
 		})
 	}

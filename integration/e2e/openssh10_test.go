@@ -19,11 +19,11 @@ func TestOpenSSH10(t *testing.T) {
 	}
 	const exchange = "mlkem768x25519-sha256"
 	c := clusterOf(t, cluster.Config{Nodes: 4, Kex: cluster.KexOpenSSH10})
-	said, err := c.Command(cluster.Head, "ssh", "-v", "n001", "true").CombinedOutput()
-	require.NoError(t, err, "%s", said)
-	require.Contains(t, string(said), "Local version string SSH-2.0-OpenSSH_10.")
-	require.Contains(t, string(said), "remote software version OpenSSH_10.")
-	require.Contains(t, string(said), "kex: algorithm: "+exchange)
+	output, err := c.Command(cluster.Head, "ssh", "-v", "n001", "true").CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	require.Contains(t, string(output), "Local version string SSH-2.0-OpenSSH_10.")
+	require.Contains(t, string(output), "remote software version OpenSSH_10.")
+	require.Contains(t, string(output), "kex: algorithm: "+exchange)
 
 	config, err := os.ReadFile(c.SSHConfig())
 	require.NoError(t, err)

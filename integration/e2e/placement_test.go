@@ -72,16 +72,16 @@ func TestRanksOnAnyHost(t *testing.T) {
 	require.Empty(t, r.stderr)
 	all := dealtOut.nodes()
 	for rank, node := range all {
-		before, here := 0, 0
+		before, count := 0, 0
 		for other, n := range all {
 			if n == node {
-				here++
+				count++
 				if other < rank {
 					before++
 				}
 			}
 		}
-		require.Equal(t, []string{fmt.Sprintf("%d %d %d %d", node, before, here, here)}, r.of(fmt.Sprint(rank)))
+		require.Equal(t, []string{fmt.Sprintf("%d %d %d %d", node, before, count, count)}, r.labeled(fmt.Sprint(rank)))
 	}
 	r = dealt(t, "", nil, bin("pmiclient"), "-i")
 	require.Zero(t, r.code, r.stderr)
@@ -169,8 +169,8 @@ func TestSpawnByRanksOnAnyHost(t *testing.T) {
 		bin("spawnclient"), "-r", "5", "5", "--", client, "-i", "-m", "all", "+", "4", "--", client, "-m", "all")
 	require.Zero(t, r.code, r.stderr)
 	// Four processes of the first command go to the two idle hosts.
-	require.Equal(t, "rank 0 info universe -1 app 0 mapping (vector,(0,1,1),(2,2,2),(0,4,1))", r.of("1.0")[0])
+	require.Equal(t, "rank 0 info universe -1 app 0 mapping (vector,(0,1,1),(2,2,2),(0,4,1))", r.labeled("1.0")[0])
 	for rank := range 9 {
-		require.Contains(t, r.of(fmt.Sprintf("1.%d", rank)), fmt.Sprintf("rank %d of 9 ok", rank))
+		require.Contains(t, r.labeled(fmt.Sprintf("1.%d", rank)), fmt.Sprintf("rank %d of 9 ok", rank))
 	}
 }

@@ -45,29 +45,29 @@ func TestPMGR(t *testing.T) {
 
 // A rank's error is told with the rank and its deed, and ends the job.
 func TestPMGRFailures(t *testing.T) {
-	const who = `rank 3 on \S+ (\(pid \d+\) )?` // it may be faster than the word that it runs
+	const culprit = `rank 3 on \S+ (\(pid \d+\) )?` // it may be faster than the word that it runs
 	for fault, want := range map[string]struct {
-		code int
-		says string
+		code    int
+		message string
 	}{
-		"op":           {125, who + "broke the PMGR protocol: it calls an allgather of 4 bytes, but rank 0 a gather of 4 bytes to rank 0"},
+		"op":           {125, culprit + "broke the PMGR protocol: it calls an allgather of 4 bytes, but rank 0 a gather of 4 bytes to rank 0"},
 		"root":         {125, "broke the PMGR protocol: it calls a gather of 4 bytes to rank "},
-		"size":         {125, who + "broke the PMGR protocol: it calls a gather of 8 bytes to rank 0, but rank 0 a gather of 4 bytes to rank 0"},
-		"version":      {125, who + "broke the PMGR protocol: version 5 of the protocol, .* version 8 is served"},
-		"twice":        {125, who + "broke the PMGR protocol: a second check-in"},
-		"vanish":       {125, who + "broke the PMGR protocol: it ended without CLOSE"},
-		"hangup":       {125, who + "broke the PMGR protocol: it closed its connection without CLOSE"},
-		"absent":       {125, who + "broke the PMGR protocol: it ended without a check-in, but rank 0 calls a barrier"},
-		"abort:7":      {7, who + "called abort with code 7, PMGR: I give up"},
-		"late-abort:9": {9, who + "called abort with code 9, PMGR: too late"},
+		"size":         {125, culprit + "broke the PMGR protocol: it calls a gather of 8 bytes to rank 0, but rank 0 a gather of 4 bytes to rank 0"},
+		"version":      {125, culprit + "broke the PMGR protocol: version 5 of the protocol, .* version 8 is served"},
+		"twice":        {125, culprit + "broke the PMGR protocol: a second check-in"},
+		"vanish":       {125, culprit + "broke the PMGR protocol: it ended without CLOSE"},
+		"hangup":       {125, culprit + "broke the PMGR protocol: it closed its connection without CLOSE"},
+		"absent":       {125, culprit + "broke the PMGR protocol: it ended without a check-in, but rank 0 calls a barrier"},
+		"abort:7":      {7, culprit + "called abort with code 7, PMGR: I give up"},
+		"late-abort:9": {9, culprit + "called abort with code 9, PMGR: too late"},
 		// LLNL's client calls CLOSE and hangs up first; the others are in an operation.
-		"leave-abort:42":   {42, who + "called abort with code 42, PMGR: I leave"},
-		"leave-abort:42,0": {42, who + "called abort with code 42, PMGR: I leave"},
+		"leave-abort:42":   {42, culprit + "called abort with code 42, PMGR: I leave"},
+		"leave-abort:42,0": {42, culprit + "called abort with code 42, PMGR: I leave"},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			r := local(t, "", "-n", "4", "--nodes", "4", "--degree", "2", "--pmgr", bin("pmgrclient"), "-x", fault, "-r", "3")
 			require.Equal(t, want.code, r.code, r.stderr)
-			require.Regexp(t, want.says, r.stderr)
+			require.Regexp(t, want.message, r.stderr)
 		})
 	}
 	for _, status := range []string{"", ",0"} {
@@ -80,7 +80,7 @@ func TestPMGRFailures(t *testing.T) {
 	for range 20 {
 		r := local(t, "", "-n", "4", "--pmgr", bin("pmgrclient"), "-x", "leave-abort:42,0", "-r", "3")
 		require.Equal(t, 42, r.code, r.stderr)
-		require.Regexp(t, who+"called abort with code 42, PMGR: I leave", r.stderr)
+		require.Regexp(t, culprit+"called abort with code 42, PMGR: I leave", r.stderr)
 	}
 }
 
@@ -144,8 +144,8 @@ func TestPMGRIsOurs(t *testing.T) {
 	out := bufio.NewScanner(stdout)
 	require.True(t, out.Scan())
 	stranger := strangers(ctx, fmt.Sprintf("exec 3<>/dev/tcp/127.0.0.1/%s && echo connected; cat <&3", out.Text()))
-	said, _ := stranger.Output() // reset, or at end of file
-	require.Equal(t, "connected\n", string(said))
+	reply, _ := stranger.Output() // reset, or at end of file
+	require.Equal(t, "connected\n", string(reply))
 	_, err = io.WriteString(stdin, "go\n")
 	require.NoError(t, err)
 	require.NoError(t, stdin.Close())

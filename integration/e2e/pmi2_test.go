@@ -64,13 +64,13 @@ func TestUniverseSize(t *testing.T) {
 
 func TestPMI2Failures(t *testing.T) {
 	needPMI2(t)
-	for fault, says := range map[string]string{
+	for fault, message := range map[string]string{
 		"abort":      "rank 1 on .* called abort with code 1: out of cheese",
 		"nofinalize": "rank 1 on .* without MPI_Finalize",
 	} {
 		r := local(t, "", "-n", "3", bin("pmi2client"), "-x", fault, "-r", "1")
 		require.Equal(t, 1, r.code, r.stderr)
-		require.Regexp(t, says, r.stderr)
+		require.Regexp(t, message, r.stderr)
 	}
 }
 

@@ -46,8 +46,8 @@ func TestPMIPortOverTheNetwork(t *testing.T) {
 // A rank's error at a port is told as at a descriptor.
 func TestPMIPortFailures(t *testing.T) {
 	for fault, want := range map[string]struct {
-		code int
-		says string
+		code    int
+		message string
 	}{
 		"abort:7":    {7, "rank 1 on .* called abort with code 7"},
 		"nofinalize": {1, "rank 1 on .* exited with code 0 but without MPI_Finalize"},
@@ -56,7 +56,7 @@ func TestPMIPortFailures(t *testing.T) {
 	} {
 		r := local(t, "", "-n", "3", "--pmi-port", bin("pmiclient"), "-x", fault, "-r", "1")
 		require.Equal(t, want.code, r.code, r.stderr)
-		require.Regexp(t, want.says, r.stderr)
+		require.Regexp(t, want.message, r.stderr)
 	}
 }
 
@@ -87,8 +87,8 @@ func TestPMIPortIsOurs(t *testing.T) {
 	require.NoError(t, err)
 	stranger := strangers(ctx,
 		fmt.Sprintf("exec 3<>/dev/tcp/%s/%s && echo connected && echo cmd=initack pmiid=0 >&3; cat <&3", host, number))
-	said, _ := stranger.Output() // reset by golaunch, or at end of file
-	require.Equal(t, "connected\n", string(said))
+	reply, _ := stranger.Output() // reset by golaunch, or at end of file
+	require.Equal(t, "connected\n", string(reply))
 
 	// We are not, but there is no such rank, or we do not say which.
 	for request, answer := range map[string]string{

@@ -166,11 +166,11 @@ func TestMPISessions(t *testing.T) {
 // OpenPMIx's own clients and examples that pass under an mpirun of Open MPI's, too.
 func TestOpenPMIxClients(t *testing.T) {
 	cmd := exec.Command("../../scripts/pmixtests.sh")
-	var said strings.Builder
-	cmd.Stderr = &said
+	var output strings.Builder
+	cmd.Stderr = &output
 	out, err := cmd.Output()
 	if err != nil {
-		t.Skipf("skipped: OpenPMIx's clients were not built: %s", said.String())
+		t.Skipf("skipped: OpenPMIx's clients were not built: %s", output.String())
 	}
 	dir := strings.TrimSpace(string(out))
 	for _, program := range []string{ // not doubleget, which asks for keys that its peer may not have put yet
@@ -195,8 +195,8 @@ func TestPMIxRanksConnectAsThemselves(t *testing.T) {
 		t.Run(program, func(t *testing.T) {
 			needBuilt(t, program, packages)
 			for liar, as := range map[string]string{"0": "1", "1": "0"} {
-				for _, how := range []string{"exec ", "setsid -w "} {
-					script := "[ $PMIX_RANK = " + liar + " ] && export PMIX_RANK=" + as + "; " + how + bin(program)
+				for _, prefix := range []string{"exec ", "setsid -w "} {
+					script := "[ $PMIX_RANK = " + liar + " ] && export PMIX_RANK=" + as + "; " + prefix + bin(program)
 					r := local(t, "", "--timeout", pmixLimit, "-n", "4", "--nodes", "2", "--pmix", "sh", "-c", script)
 					require.Equal(t, 125, r.code, "%s: %s", script, r.stderr)
 					require.Regexp(t, `(?m)^golaunch: rank `+liar+` on \S+ \(pid \d+\) broke the protocol of PMIx: it has connected as rank `+as+`: has it changed PMIX_RANK\?$`, r.stderr)

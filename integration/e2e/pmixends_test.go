@@ -42,20 +42,20 @@ func TestPMIxAbort(t *testing.T) {
 func TestPMIxTheCulpritIsNamed(t *testing.T) {
 	c := theCluster(t)
 	eachPMIx(t, func(t *testing.T, m pmixMPI) {
-		for how, x := range map[string]struct {
-			code int
-			says string
+		for name, x := range map[string]struct {
+			code    int
+			message string
 		}{
 			"collective": {9, "exited with code 9"},
 			"exit":       {3, "exited with code 3"},
 			"kill":       {128 + 9, `was killed by signal 9 \(killed\)`},
 			"segv":       {128 + 11, `was killed by signal 11 \(segmentation fault\)`},
 		} {
-			t.Run(how, func(t *testing.T) {
+			t.Run(name, func(t *testing.T) {
 				for _, rank := range []string{"0", "3"} {
-					r := over(t, c, 4, m.argv([]string{"-n", "4", "-N", "1", "--degree", "2"}, "mpidie", rank, how)...)
+					r := over(t, c, 4, m.argv([]string{"-n", "4", "-N", "1", "--degree", "2"}, "mpidie", rank, name)...)
 					require.Equal(t, x.code, r.code, r.stderr)
-					require.Regexp(t, `(?m)^golaunch: rank `+rank+` on n00\d \(pid \d+\) `+x.says, r.stderr)
+					require.Regexp(t, `(?m)^golaunch: rank `+rank+` on n00\d \(pid \d+\) `+x.message, r.stderr)
 					require.NotRegexp(t, `(?m)^golaunch: rank [^`+rank+`] `, r.stderr)
 				}
 			})
@@ -76,15 +76,15 @@ func TestPMIxKilledPartsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	const n = 3
 	c := ownCluster(t, n)
-	find := func(is func([]string) bool) func(t *testing.T) {
+	find := func(match func([]string) bool) func(t *testing.T) {
 		return func(t *testing.T) {
-			require.NoError(t, awaitProc(t, c, "n002", is).Signal(syscall.SIGKILL))
+			require.NoError(t, awaitProc(t, c, "n002", match).Signal(syscall.SIGKILL))
 		}
 	}
 	blows := map[string]struct {
-		strike func(t *testing.T)
-		code   int
-		says   string
+		strike  func(t *testing.T)
+		code    int
+		message string
 	}{
 		"a rank":       {find(func(w []string) bool { return strings.HasPrefix(w[0], built) && strings.Contains(w[0], "pmixclient") }), 137, `rank [23] on n002 \(pid \d+\) was killed by signal 9`},
 		"the helper":   {find(isHelper), 125, `host n002 .*PMIx helper`},
@@ -92,19 +92,19 @@ func TestPMIxKilledPartsLeaveNothing(t *testing.T) {
 		"the launcher": {nil, -1, ""},
 	}
 	for program, packages := range map[string]string{"pmixclient": "libpmix-dev", "pmixclient.openmpi5": "the packages of scripts/openmpi5.sh"} {
-		for _, where := range []string{"fence", "connect", "spawn"} {
+		for _, call := range []string{"fence", "connect", "spawn"} {
 			for name, b := range blows {
-				t.Run(program+" in "+where+": "+name, func(t *testing.T) {
+				t.Run(program+" in "+call+": "+name, func(t *testing.T) {
 					needBuilt(t, program, packages)
-					waiting := map[string]int{"fence": 5, "connect": 5, "spawn": 1}[where]
-					r := waiters(t, c, waiting, bin(program), "-x", where)
+					waiting := map[string]int{"fence": 5, "connect": 5, "spawn": 1}[call]
+					r := waiters(t, c, waiting, bin(program), "-x", call)
 					if b.strike == nil {
 						require.NoError(t, r.cmd.Process.Kill())
 					} else {
 						b.strike(t)
 					}
 					require.Equal(t, b.code, r.wait(t), r.stderr.String())
-					require.Regexp(t, b.says, r.stderr.String())
+					require.Regexp(t, b.message, r.stderr.String())
 					nothingLeft(t, c, firstNodes(c, n)...)
 					for _, node := range firstNodes(c, n) {
 						require.Eventually(t, func() bool { return pmixFiles(t, c, node) == "" }, limit, 100*time.Millisecond, "left on %s", node)
@@ -137,7 +137,7 @@ func TestPMIxHelperThatIsStopped(t *testing.T) {
 	done; exec ` + bin("pmixclient")
 	cmd := exec.Command(bin("golaunch"), "--pmix", "-n", "1", "--stall-after", "400ms", "sh", "-c", stop)
 	silent := regexp.MustCompile(`^golaunch: host \S+: the PMIx helper \(golaunch-pmix, \S*libpmix\S+, pid (\d+)\) has not answered for 400ms: .* \(kill -CONT (\d+)\)`)
-	said, ended := hear(t, cmd, cmd, func(line string) {
+	lines, ended := hear(t, cmd, cmd, func(line string) {
 		if m := silent.FindStringSubmatch(line); m != nil {
 			require.Equal(t, m[1], m[2])
 			pid, err := strconv.Atoi(m[2])
@@ -145,10 +145,10 @@ func TestPMIxHelperThatIsStopped(t *testing.T) {
 			require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
 		}
 	})
-	require.NoError(t, ended, "%v", said)
-	require.Len(t, said, 2)
-	require.Regexp(t, silent, said[0])
-	require.Contains(t, said[1], "answers again")
+	require.NoError(t, ended, "%v", lines)
+	require.Len(t, lines, 2)
+	require.Regexp(t, silent, lines[0])
+	require.Contains(t, lines[1], "answers again")
 }
 
 // waiters starts six ranks on three nodes and waits until so many have said that they

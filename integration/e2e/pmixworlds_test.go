@@ -84,7 +84,7 @@ func TestPMIxWorldsPart(t *testing.T) {
 			args    []string
 			code    int
 			stdout  string
-			says    string
+			message string
 		}{
 			"the spawned one ends badly":  {"mpispawn", []string{"parts"}, 3, "goes on\n", `rank 1\.0 on n00\d \(pid \d+\) exited with code 3, after finalize`},
 			"the spawning one ends badly": {"mpispawn", []string{"leaves"}, 3, "goes on\n", `rank 0 on n00\d \(pid \d+\) exited with code 3, after finalize`},
@@ -96,7 +96,7 @@ func TestPMIxWorldsPart(t *testing.T) {
 				if x.stdout != "" { // else a rank may or may not have said something
 					require.Equal(t, x.stdout, r.stdout)
 				}
-				require.Regexp(t, `(?m)^golaunch: `+x.says+`$`, r.stderr)
+				require.Regexp(t, `(?m)^golaunch: `+x.message+`$`, r.stderr)
 			})
 		}
 		nothingOfPMIxLeft(t, c, firstNodes(c, 2)...)

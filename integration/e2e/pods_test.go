@@ -237,7 +237,7 @@ func TestPodOfAJob(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", strings.Join([]string{dir, filepath.Dir(bin("golaunch")), os.Getenv("PATH")}, ":"))
 	t.Setenv("WORKERS", "statefulset/w")
-	for kubectl, says := range map[string]string{"echo $*": "scale statefulset/w --replicas=0\n", "exit 1": "pod.sh: the workers of statefulset/w still run\n"} {
+	for kubectl, message := range map[string]string{"echo $*": "scale statefulset/w --replicas=0\n", "exit 1": "pod.sh: the workers of statefulset/w still run\n"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "kubectl"), []byte("#!/bin/sh\n"+kubectl+"\n"), 0o755))
 		for _, status := range []int{0, 7} {
 			var stderr strings.Builder
@@ -245,7 +245,7 @@ func TestPodOfAJob(t *testing.T) {
 			pod.Stderr = &stderr
 			_ = pod.Run()
 			require.Equal(t, status, pod.ProcessState.ExitCode(), "%s: %s", kubectl, &stderr)
-			require.Contains(t, stderr.String(), says)
+			require.Contains(t, stderr.String(), message)
 		}
 	}
 }

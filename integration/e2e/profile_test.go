@@ -64,12 +64,12 @@ func TestProfileIsExact(t *testing.T) {
 		"mpisends":         {"MPICH", "libmpich-dev mpich"},
 		"mpisends.openmpi": {"Open MPI", "openmpi-bin libopenmpi-dev"},
 	} {
-		for _, how := range []string{"once", "switched", "threads", "killed"} {
-			t.Run(x.mpi+" "+how, func(t *testing.T) {
+		for _, mode := range []string{"once", "switched", "threads", "killed"} {
+			t.Run(x.mpi+" "+mode, func(t *testing.T) {
 				needBuilt(t, program, x.packages)
 				file := filepath.Join(t.TempDir(), "profile.json")
 				// Debian's configuration of Open MPI has no windows over TCP.
-				r := local(t, "", "-n", "6", "--nodes", "3", "-x", "OMPI_MCA_osc=pt2pt", "--profile", file, bin(program), how)
+				r := local(t, "", "-n", "6", "--nodes", "3", "-x", "OMPI_MCA_osc=pt2pt", "--profile", file, bin(program), mode)
 				p := readProfile(t, file)
 				require.Len(t, p.Worlds, 1)
 				w := &p.Worlds[0]
@@ -79,7 +79,7 @@ func TestProfileIsExact(t *testing.T) {
 				require.Len(t, w.Nodes, 3)
 				require.True(t, strings.HasPrefix(w.MPI, x.mpi+" "), w.MPI)
 				require.Equal(t, r.code, p.Status)
-				if how == "killed" {
+				if mode == "killed" {
 					require.Equal(t, 137, r.code, r.stderr)
 					require.Contains(t, w.Unfinished, 1)
 					return
@@ -87,7 +87,7 @@ func TestProfileIsExact(t *testing.T) {
 				require.Zero(t, r.code, r.stderr)
 				require.Empty(t, r.stderr)
 				require.Empty(t, w.Unfinished)
-				if how == "once" {
+				if mode == "once" {
 					checkCollectives(t, w)
 				}
 			})
@@ -131,7 +131,7 @@ func TestProfileBesideATool(t *testing.T) {
 	needBuilt(t, "mpitool.so", "libmpich-dev mpich")
 	file := filepath.Join(t.TempDir(), "profile.json")
 	job := []string{"-n", "2", "-x", "LD_PRELOAD=" + bin("mpitool.so"), bin("mpisends")}
-	said := func(r result) (lines []string) {
+	warnings := func(r result) (lines []string) {
 		require.Zero(t, r.code, r.stderr)
 		for _, line := range r.lines() {
 			if strings.Contains(line, " tool ") {
@@ -141,9 +141,9 @@ func TestProfileBesideATool(t *testing.T) {
 		require.Len(t, lines, 2)
 		return lines
 	}
-	before := said(local(t, "", job...))
+	before := warnings(local(t, "", job...))
 	r := local(t, "", append([]string{"--profile", file}, job...)...)
-	require.ElementsMatch(t, before, said(r))
+	require.ElementsMatch(t, before, warnings(r))
 	require.Equal(t, printedSent(t, r), sentOf(&readProfile(t, file).Worlds[0]))
 }
 
@@ -168,7 +168,7 @@ func TestProfileFromASignal(t *testing.T) {
 	require.NoError(t, err)
 	var out strings.Builder
 	cmd.Stdout = &out
-	said, err := hear(t, cmd, cmd, func(line string) {
+	lines, err := hear(t, cmd, cmd, func(line string) {
 		switch {
 		case line == "ready":
 			require.NoError(t, cmd.Process.Signal(syscall.SIGUSR2))
@@ -177,7 +177,7 @@ func TestProfileFromASignal(t *testing.T) {
 			require.NoError(t, err)
 		}
 	})
-	require.NoError(t, err, said)
+	require.NoError(t, err, lines)
 	require.Equal(t, printedSent(t, result{stdout: out.String()}), sentOf(&readProfile(t, file).Worlds[0]))
 }
 

@@ -94,8 +94,8 @@ func (s *seat) types(keys string) {
 	require.NoError(s.t, err)
 }
 
-// sees waits until the terminal shows what matches, beyond what was seen before.
-func (s *seat) sees(pattern string) string {
+// await waits until the terminal shows a match, beyond the text seen before.
+func (s *seat) await(pattern string) string {
 	s.t.Helper()
 	re := regexp.MustCompile(pattern)
 	overdue := time.After(limit)
@@ -146,25 +146,25 @@ func TestTerminal(t *testing.T) {
 	t.Parallel()
 	c := ownCluster(t, 2)
 	s := sit(t, c, bash("-n", "1", "-H", hostsArg(2), "--ssh-config", c.SSHConfig())...)
-	s.sees("ready> ")
+	s.await("ready> ")
 	s.types("echo at $(tty) $(stty size) $TERM $(hostname); test -t 0 -a -t 1 -a -t 2 && echo all t''hree\r")
-	s.sees(`at /dev/pts/\d+ 30 100 vt220 n001\r\n`)
-	s.sees("all three\r\n")
+	s.await(`at /dev/pts/\d+ 30 100 vt220 n001\r\n`)
+	s.await("all three\r\n")
 	s.resize(40, 120)
 	s.types("until [ \"$(stty size)\" = '40 120' ]; do sleep 0.05; done; echo re''sized\r")
-	s.sees("resized")
+	s.await("resized")
 	s.types(`sh -c 'echo be""gun; exec sleep 1000'` + "\r") // the keys are for it, not for bash between two programs
-	s.sees("begun")
+	s.await("begun")
 	s.types(ctrlC)
-	s.sees("ready> ")
+	s.await("ready> ")
 	s.types("echo st''ill $?\r")
-	s.sees("still 130")
+	s.await("still 130")
 	s.types(`sh -c 'echo be""gun; exec sleep 1000'` + "\r") // the keys are for it, not for bash between two programs
-	s.sees("begun")
+	s.await("begun")
 	s.types(ctrlZ)
-	s.sees("Stopped")
+	s.await("Stopped")
 	s.types("kill -9 %1; disown; exit 5\r") // bash does not exit as long as it has a stopped job
-	s.sees("golaunch: rank 0 on n001 .* exited with code 5\r\n")
+	s.await("golaunch: rank 0 on n001 .* exited with code 5\r\n")
 	s.ends(5)
 	nothingLeft(t, c, firstNodes(c, 2)...)
 }
@@ -172,11 +172,11 @@ func TestTerminal(t *testing.T) {
 // Ctrl-D is the end of input.
 func TestTerminalKeys(t *testing.T) {
 	s := sit(t, nil, "-n", "1", "--pty", "sh", "-c", "echo ready; cat; echo over")
-	s.sees("ready")
+	s.await("ready")
 	s.types("line\r")
-	s.sees("line\r\nline\r\n")
+	s.await("line\r\nline\r\n")
 	s.types(ctrlD)
-	s.sees("over")
+	s.await("over")
 	s.ends(0)
 }
 
@@ -186,9 +186,9 @@ func TestTerminalIsRestored(t *testing.T) {
 	t.Parallel()
 	c := ownCluster(t, 2)
 	for name, x := range map[string]struct {
-		strike func(s *seat)
-		code   int
-		says   string
+		strike  func(s *seat)
+		code    int
+		message string
 	}{
 		"told to end": {
 			func(s *seat) { require.NoError(t, s.cmd.Signal(syscall.SIGTERM)) }, 143,
@@ -215,11 +215,11 @@ func TestTerminalIsRestored(t *testing.T) {
 			// the next key
 			s := sit(t, c, append(words, "--pty", "sh", "-c", "printf 'ready> '; exec cat")...)
 			if x.code != 124 {
-				s.sees("ready> $")
+				s.await("ready> $")
 				s.past -= len("ready> ")
 			}
 			x.strike(s)
-			s.sees(x.says)
+			s.await(x.message)
 			s.ends(x.code)
 			if name == "its link is cut" {
 				require.NoError(t, c.Heal("n001"))
@@ -232,7 +232,7 @@ func TestTerminalIsRestored(t *testing.T) {
 // golaunch that is stopped leaves the terminal to the shell, and has it again later.
 func TestTerminalWhileStopped(t *testing.T) {
 	s := sit(t, nil, bash("-n", "1")...)
-	s.sees("ready> ")
+	s.await("ready> ")
 	raw := s.modes()
 	require.NotEqual(t, s.before, raw)
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTSTP))
@@ -241,7 +241,7 @@ func TestTerminalWhileStopped(t *testing.T) {
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGCONT))
 	require.Eventually(t, func() bool { return s.modes() == raw }, limit, 10*time.Millisecond)
 	s.types("echo a''wake\r")
-	s.sees("awake")
+	s.await("awake")
 	s.types("exit\r")
 	s.ends(0)
 }
@@ -253,7 +253,7 @@ func TestTerminalOutputIsComplete(t *testing.T) {
 	require.Zero(t, r.code, r.stderr)
 	require.Equal(t, strings.Repeat("x", size), r.stdout)
 	s := sit(t, nil, "-n", "1", "--pty", "sh", "-c", fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x; echo all", size))
-	require.Len(t, s.sees("x+all"), size+len("all"))
+	require.Len(t, s.await("x+all"), size+len("all"))
 	s.ends(0)
 }
 
@@ -293,11 +293,11 @@ func TestTerminalIsRankZeros(t *testing.T) {
 func TestTerminalBesideOtherRanks(t *testing.T) {
 	s := sit(t, nil, "-n", "2", "--pty", "sh", "-c", `if [ $RANK = 0 ]; then read x; exit; fi
 		echo ready of rank 1; while test -d /proc/$PPID; do sleep 0.1; done`)
-	s.sees("ready of rank 1\r\n")
+	s.await("ready of rank 1\r\n")
 	require.Eventually(t, func() bool { return s.modes() != s.before }, limit, 10*time.Millisecond)
 	s.types("\r")
 	require.Eventually(t, func() bool { return s.modes() == s.before }, limit, 10*time.Millisecond)
 	s.types(ctrlC)
-	s.sees("golaunch: interrupting the ranks")
+	s.await("golaunch: interrupting the ranks")
 	s.ends(130)
 }

@@ -220,7 +220,7 @@ func TestPythonMisuse(t *testing.T) {
 	closed := "a thread that waits: Error: %[1]s\nwait after close: Error: %[1]s\n" +
 		"barrier after close: Error: the job was closed\nsplit after close: Error: the job was closed\n" +
 		"fence after close: Error: the job was closed\ntest after close: True\n"
-	for what, want := range map[string][2]string{
+	for fault, want := range map[string][2]string{
 		"arguments": both(pythonArguments),
 		"freed": both("barrier of what was freed: Error: the communicator was freed\nisend over what was freed: Error: the communicator was freed\n" +
 			"free of what was freed: Error: the communicator was freed\n"),
@@ -244,27 +244,27 @@ func TestPythonMisuse(t *testing.T) {
 			"interrupted by a key; <golaunch.Request: recv, under way>\nthen Message(source=0, tag=3, size=4) b'late'; <golaunch.Request: recv, complete>\n",
 		},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(fault, func(t *testing.T) {
 			ranks, nodes := "2", "2"
-			if what == "mismatch" {
+			if fault == "mismatch" {
 				nodes = "1" // its agent knows both ranks
 			}
-			if what == "middle" {
+			if fault == "middle" {
 				ranks = "3" // one is left to send
 			}
-			r := local(t, "", "-n", ranks, "--nodes", nodes, "--label", "--stall-after", "1s", "python3", "testdata/misuse.py", what)
+			r := local(t, "", "-n", ranks, "--nodes", nodes, "--label", "--stall-after", "1s", "python3", "testdata/misuse.py", fault)
 			require.Zero(t, r.code, r.stderr)
 			varies := regexp.MustCompile(`(process )\d+|(rank \d on )\S+`)
 			for rank := range want {
 				var lines strings.Builder
 				for line := range strings.Lines(r.stdout) {
-					if said, ok := strings.CutPrefix(line, fmt.Sprintf("[%d] ", rank)); ok {
-						lines.WriteString(said)
+					if text, ok := strings.CutPrefix(line, fmt.Sprintf("[%d] ", rank)); ok {
+						lines.WriteString(text)
 					}
 				}
-				said := strings.Replace(lines.String(), "rank 1 calls gather of 8 bytes, root 0; rank 0 calls barrier", // whichever came first
+				text := strings.Replace(lines.String(), "rank 1 calls gather of 8 bytes, root 0; rank 0 calls barrier", // whichever came first
 					"rank 0 calls barrier; rank 1 calls gather of 8 bytes, root 0", 1)
-				got := varies.ReplaceAllStringFunc(said, func(s string) string {
+				got := varies.ReplaceAllStringFunc(text, func(s string) string {
 					if pid := strings.TrimPrefix(s, "process "); pid != s {
 						return "process N"
 					}

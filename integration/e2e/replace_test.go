@@ -15,10 +15,10 @@ import (
 
 // substitutes are jobs on six nodes of which n002 is dead, and which hosts they run on.
 var substitutes = []struct {
-	name string
-	args []string
-	want []string // hosts of the ranks, in order
-	says []string
+	name     string
+	args     []string
+	want     []string // hosts of the ranks, in order
+	messages []string
 }{
 	{"one", []string{"-H", "n[001-006]", "-n", "3"}, []string{"n001", "n004", "n003"},
 		[]string{"1 of 3 hosts could not be started:\n", "host n002: connect: ", "golaunch: host n004 takes the place of n002\n"}},
@@ -59,7 +59,7 @@ func TestUnusedHostsReplaceDeadOnes(t *testing.T) {
 					want = append(want, fmt.Sprintf("[%d] %s", rank, host))
 				}
 				require.ElementsMatch(t, want, r.lines(), r.stderr)
-				for _, phrase := range x.says {
+				for _, phrase := range x.messages {
 					require.Contains(t, r.stderr, phrase)
 				}
 				require.NotContains(t, r.stderr, "without")
@@ -102,13 +102,13 @@ func TestAHostDiesAsOthersAreReplaced(t *testing.T) {
 	cmd := c.Command(cluster.Head, bin("golaunch"), "--ssh-config", c.SSHConfig(), "--allow-dead-nodes", "-v", "--connect-timeout", "3s", "-H", "n[001-006]", "-n", "3", "hostname")
 	var out bytes.Buffer
 	cmd.Stdout = &out
-	said, ended := hear(t, cmd, cmd.Cmd, func(line string) {
+	lines, ended := hear(t, cmd, cmd.Cmd, func(line string) {
 		if strings.Contains(line, "starting agents on 1 more host of the list") {
 			require.NoError(t, c.Kill("n003")) // n004 does not answer yet
 		}
 	})
-	require.NoError(t, ended, said)
+	require.NoError(t, ended, lines)
 	require.ElementsMatch(t, []string{"n001", "n005", "n006"}, strings.Fields(out.String()))
-	require.Contains(t, said, "golaunch: 2 of 2 hosts could not be started:")
-	require.Contains(t, said, "golaunch: hosts n[005-006] take the place of n[002-003]")
+	require.Contains(t, lines, "golaunch: 2 of 2 hosts could not be started:")
+	require.Contains(t, lines, "golaunch: hosts n[005-006] take the place of n[002-003]")
 }

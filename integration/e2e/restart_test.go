@@ -108,15 +108,15 @@ func TestASpareIsLost(t *testing.T) {
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	begin(t, cmd, cmd.Cmd)
-	out, said := bufio.NewScanner(stdout), bufio.NewScanner(stderr)
+	out, messages := bufio.NewScanner(stdout), bufio.NewScanner(stderr)
 	for range 3 {
 		require.True(t, out.Scan())
 		require.Equal(t, "up", out.Text())
 	}
 	for _, spare := range []string{"n005", "n004"} {
 		require.NoError(t, c.Kill(spare))
-		require.True(t, said.Scan())
-		require.Equal(t, "golaunch: host "+spare+", without ranks, lost: the job goes on", said.Text())
+		require.True(t, messages.Scan())
+		require.Equal(t, "golaunch: host "+spare+", without ranks, lost: the job goes on", messages.Text())
 	}
 	_, err = io.WriteString(stdin, "go\n")
 	require.NoError(t, err)
@@ -124,7 +124,7 @@ func TestASpareIsLost(t *testing.T) {
 		require.True(t, out.Scan())
 		require.Contains(t, out.Text(), " of 3 on n00")
 	}
-	require.False(t, said.Scan(), said.Text())
+	require.False(t, messages.Scan(), messages.Text())
 	require.NoError(t, cmd.Wait())
 	nothingLeft(t, c, firstNodes(c, 3)...)
 }

@@ -70,7 +70,7 @@ func begin(t *testing.T, run starter, cmd *exec.Cmd) {
 	})
 }
 
-// finish runs a command as begin does, with an input, and returns what it left.
+// finish runs a command as begin does, with an input, and returns its result.
 func finish(t *testing.T, run starter, cmd *exec.Cmd, stdin string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -91,17 +91,17 @@ func finish(t *testing.T, run starter, cmd *exec.Cmd, stdin string) result {
 }
 
 // hear runs a command as begin does, and calls heard for each line of its standard error.
-// It returns these lines and how the command ended.
-func hear(t *testing.T, run starter, cmd *exec.Cmd, heard func(line string)) (said []string, ended error) {
+// It returns these lines and the end of the command.
+func hear(t *testing.T, run starter, cmd *exec.Cmd, heard func(line string)) (all []string, ended error) {
 	t.Helper()
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	begin(t, run, cmd)
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		said = append(said, lines.Text())
+		all = append(all, lines.Text())
 		heard(lines.Text())
 	}
-	return said, run.Wait()
+	return all, run.Wait()
 }
 
 // local runs golaunch on this machine.

@@ -136,23 +136,23 @@ func TestServiceRefuses(t *testing.T) {
 // TestServiceKnowsItsRanks has ranks call as each other, by what they are or start: they
 // are refused, and the user is told who did it.
 func TestServiceKnowsItsRanks(t *testing.T) {
-	for _, way := range []string{"exec %s", "%s; exit $?", "setsid -w %s", "(%s & wait $!)"} {
-		as := fmt.Sprintf("PMI_RANK=$((1 - PMI_RANK)); export PMI_RANK; "+way, bin("treetour"))
+	for _, command := range []string{"exec %s", "%s; exit $?", "setsid -w %s", "(%s & wait $!)"} {
+		as := fmt.Sprintf("PMI_RANK=$((1 - PMI_RANK)); export PMI_RANK; "+command, bin("treetour"))
 		r := local(t, "", "-n", "2", "sh", "-c", as)
-		require.Equal(t, 1, r.code, "%s: %s", way, r.stderr)
-		require.Regexp(t, `a call for the tree's service was refused: pid \d+ calls as rank [01], and is a process of rank [01]: has it changed PMI_RANK\?`, r.stderr, way)
-		r = local(t, "", "-n", "2", "sh", "-c", fmt.Sprintf(way, bin("treetour")))
-		require.Zero(t, r.code, "%s: %s", way, r.stderr)
+		require.Equal(t, 1, r.code, "%s: %s", command, r.stderr)
+		require.Regexp(t, `a call for the tree's service was refused: pid \d+ calls as rank [01], and is a process of rank [01]: has it changed PMI_RANK\?`, r.stderr, command)
+		r = local(t, "", "-n", "2", "sh", "-c", fmt.Sprintf(command, bin("treetour")))
+		require.Zero(t, r.code, "%s: %s", command, r.stderr)
 	}
 }
 
 // TestMisuseInC has programs of the C library make mistakes: each is an error that says
 // so, and what is right goes on. The same where mistakes with memory end the program.
 func TestMisuseInC(t *testing.T) {
-	for what, want := range map[string]string{"requests": wrongRequests, "pointers": wrongPointers, "threads": wrongThreads, "child": wrongChild, "end": wrongEnd} {
+	for fault, want := range map[string]string{"requests": wrongRequests, "pointers": wrongPointers, "threads": wrongThreads, "child": wrongChild, "end": wrongEnd} {
 		for _, program := range []string{"treebreak", "treebreak.sanitized"} {
-			t.Run(what+", "+program, func(t *testing.T) {
-				r := local(t, "", "-n", "1", bin(program), what)
+			t.Run(fault+", "+program, func(t *testing.T) {
+				r := local(t, "", "-n", "1", bin(program), fault)
 				require.Zero(t, r.code, r.stderr)
 				require.Empty(t, r.stderr)
 				require.Equal(t, want, regexp.MustCompile(`process \d+`).ReplaceAllString(r.stdout, "process N"))
@@ -254,7 +254,7 @@ func TestLookUpOnALostNode(t *testing.T) {
 	lostIsNamed(t, `treesplit: rank [0-3]: locate: host n005: lost: the link to its agent broke`, bin("treesplit")+" -l")
 }
 
-func lostIsNamed(t *testing.T, said, program string) {
+func lostIsNamed(t *testing.T, output, program string) {
 	const n = 5
 	c := theCluster(t)
 	cmd := c.Command(cluster.Head, bin("golaunch"), "-H", hostsArg(n), "--ssh-config", c.SSHConfig(), "-n", fmt.Sprint(n), "--degree", "2",
@@ -272,7 +272,7 @@ func lostIsNamed(t *testing.T, said, program string) {
 	require.NoError(t, err)
 	require.Error(t, cmd.Wait())
 	require.Equal(t, 125, cmd.ProcessState.ExitCode(), stderr.String())
-	require.Regexp(t, said, stderr.String())
+	require.Regexp(t, output, stderr.String())
 	nothingLeft(t, c, firstNodes(c, n)...)
 }
 
@@ -281,10 +281,10 @@ func lostIsNamed(t *testing.T, said, program string) {
 func TestLeaverIsNamed(t *testing.T) {
 	const n = 3
 	c := theCluster(t)
-	for _, what := range []string{"barrier", "recv"} {
-		for _, way := range []string{"close", "exit", "never"} {
-			t.Run(what+", "+way, func(t *testing.T) {
-				r := over(t, c, n, "-n", "6", "-N", "2", "--degree", "1", bin("treeleave"), what, way)
+	for _, operation := range []string{"barrier", "recv"} {
+		for _, exit := range []string{"close", "exit", "never"} {
+			t.Run(operation+", "+exit, func(t *testing.T) {
+				r := over(t, c, n, "-n", "6", "-N", "2", "--degree", "1", bin("treeleave"), operation, exit)
 				require.Zero(t, r.code, r.stderr)
 				var want []string
 				for rank := range 5 {
@@ -300,17 +300,17 @@ func TestLeaverIsNamed(t *testing.T) {
 // leaves, or enter one after that, are told. A rank that uses PMI may still enter when
 // it has said goodbye to the tree.
 func TestLeaverOfAFenceIsNamed(t *testing.T) {
-	const n, says = 3, "rank 5 on n003 has left"
+	const n, message = 3, "rank 5 on n003 has left"
 	c := theCluster(t)
 	for _, x := range []struct {
-		way, first, again string
-		code              int
+		exit, first, again string
+		code               int
 	}{
-		{"close", says, says, 0}, {"exit", says, says, 0}, {"never", says, says, 0}, {"kill", says, says, 137},
-		{"pmi", "no error", says, 0},
+		{"close", message, message, 0}, {"exit", message, message, 0}, {"never", message, message, 0}, {"kill", message, message, 137},
+		{"pmi", "no error", message, 0},
 	} {
-		t.Run(x.way, func(t *testing.T) {
-			r := over(t, c, n, "-n", "6", "-N", "2", "--degree", "1", "--keep-going", bin("treeleave"), "fence", x.way)
+		t.Run(x.exit, func(t *testing.T) {
+			r := over(t, c, n, "-n", "6", "-N", "2", "--degree", "1", "--keep-going", bin("treeleave"), "fence", x.exit)
 			require.Equal(t, x.code, r.code, r.stderr)
 			var want []string
 			for rank := range 5 {

@@ -83,12 +83,12 @@ func (s *single) ask(line string) string {
 }
 
 // ends closes the connection, unless golaunch has, and checks how it ends.
-func (s *single) ends(code int, says string) {
+func (s *single) ends(code int, message string) {
 	s.t.Helper()
 	require.NoError(s.t, s.Close())
 	err := s.mpiexec.Wait()
 	require.Equal(s.t, code, s.mpiexec.ProcessState.ExitCode(), "%v %s", err, &s.stderr)
-	require.Regexp(s.t, says, s.stderr.String())
+	require.Regexp(s.t, message, s.stderr.String())
 }
 
 func TestSingletonByHand(t *testing.T) {

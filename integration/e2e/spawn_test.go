@@ -24,8 +24,8 @@ func four(args ...string) []string {
 	return append([]string{"-l", "--nodes", "4", "--prelaunch", "--degree", "2"}, args...)
 }
 
-// of are the lines of r's output with a label, without it.
-func (r result) of(label string) []string {
+// labeled returns the lines of r's output with a label, without it.
+func (r result) labeled(label string) []string {
 	var found []string
 	for _, l := range r.lines() {
 		if text, ok := strings.CutPrefix(l, "["+label+"] "); ok {
@@ -83,7 +83,7 @@ func TestSpawn(t *testing.T) {
 			require.Zero(t, r.code, r.stderr)
 			require.Empty(t, r.stderr)
 			for label, want := range c.want {
-				require.Equal(t, want, r.of(label), "%s in %s", label, r.stdout)
+				require.Equal(t, want, r.labeled(label), "%s in %s", label, r.stdout)
 			}
 		})
 	}
@@ -95,10 +95,10 @@ func TestSpawnThatIsRefused(t *testing.T) {
 	host, err := os.Hostname()
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
-		flags []string
-		spawn []string
-		reply string // to the rank, as far as it is always the same
-		says  string
+		flags   []string
+		spawn   []string
+		reply   string // to the rank, as far as it is always the same
+		message string
 	}{
 		"no slots": {[]string{"-H", host + ":3"}, []string{"3", "--", client}, "rc=1 msg=not_enough_free_slots",
 			"spawn by rank 0 on .*: not enough free slots: 3 processes of .*, 2 free slots on 1 host; .*--oversubscribe"},
@@ -116,7 +116,7 @@ func TestSpawnThatIsRefused(t *testing.T) {
 			require.Zero(t, r.code, r.stderr)
 			require.Len(t, r.lines(), 2, r.stdout)
 			require.Regexp(t, "^"+regexp.QuoteMeta(c.reply), r.lines()[1])
-			require.Regexp(t, c.says, r.stderr)
+			require.Regexp(t, c.message, r.stderr)
 		})
 	}
 	r := local(t, "", "-n", "1", client, "1", "--", "sh", "-c", "exit 0", "+", "2", "--", "/no/such")
@@ -186,7 +186,7 @@ func TestSpawnIntoSlots(t *testing.T) {
 	// As many as fit, of what soft allows.
 	r = local(t, "", "-l", "-H", host+":4", "-n", "1", client, "5", "soft=0:5:2", "--", client)
 	require.Zero(t, r.code, r.stderr)
-	require.Equal(t, "rc=0 errcodes=0,0,1,1,1", r.of("0")[1])
+	require.Equal(t, "rc=0 errcodes=0,0,1,1,1", r.labeled("0")[1])
 	require.Equal(t, 2, strings.Count(r.stdout, " of 2 app 0 spawned 1"))
 	r = local(t, "", "-H", host+":1", "--oversubscribe", "-n", "1", client, "3", "--", client)
 	require.Zero(t, r.code, r.stderr)
@@ -206,12 +206,12 @@ func TestSpawnOnNamedHosts(t *testing.T) {
 	} {
 		r := local(t, "", four("-n", "1", bin("spawnclient"), "2", hint, "--", "sh", "-c", "echo $GOLAUNCH_NODEID")...)
 		require.Zero(t, r.code, r.stderr)
-		require.Equal(t, nodes, slices.Concat(r.of("1.0"), r.of("1.1")), hint)
+		require.Equal(t, nodes, slices.Concat(r.labeled("1.0"), r.labeled("1.1")), hint)
 	}
 	// Relative to where the rank is by now.
 	r := local(t, "", four("-n", "1", "sh", "-c", "cd "+filepath.Dir(hosts)+" && exec "+bin("spawnclient")+" 2 hostfile=hosts -- sh -c 'echo $GOLAUNCH_NODEID'")...)
 	require.Zero(t, r.code, r.stderr)
-	require.Equal(t, []string{"3", "1"}, slices.Concat(r.of("1.0"), r.of("1.1")))
+	require.Equal(t, []string{"3", "1"}, slices.Concat(r.labeled("1.0"), r.labeled("1.1")))
 }
 
 // A host file is one of the rank's node, which golaunch cannot read where it runs;
@@ -248,9 +248,9 @@ func TestSpawnOnNewHosts(t *testing.T) {
 		"1", "host="+host+".7", "--", client, "4", "hosts="+host+".[2-5]", "--", "sh", "-c", "echo node $GOLAUNCH_NODEID")
 	require.Zero(t, r.code, r.stderr)
 	require.Empty(t, r.stderr)
-	require.Equal(t, []string{"rank 0 of 1 app 0 spawned 1 mapping (vector,(0,1,1))", "rc=0"}, r.of("1.0"))
+	require.Equal(t, []string{"rank 0 of 1 app 0 spawned 1 mapping (vector,(0,1,1))", "rc=0"}, r.labeled("1.0"))
 	for i := range 4 {
-		require.Equal(t, []string{fmt.Sprintf("node %d", i+2)}, r.of(fmt.Sprintf("2.%d", i)), "NodeIDs go on in the order of the start")
+		require.Equal(t, []string{fmt.Sprintf("node %d", i+2)}, r.labeled(fmt.Sprintf("2.%d", i)), "NodeIDs go on in the order of the start")
 	}
 	// Files would not be there.
 	file := filepath.Join(t.TempDir(), "file")
@@ -288,15 +288,15 @@ func TestSpawnOnNewHostsOverTheNetwork(t *testing.T) {
 func TestFailureOfASpawnedWorld(t *testing.T) {
 	client := bin("spawnclient")
 	for script, c := range map[string]struct {
-		code int
-		says string
+		code    int
+		message string
 	}{
 		"exit 7":     {7, `rank 1\.0 on .* exited with code 7`},
 		"kill -9 $$": {137, `rank 1\.0 on .* was killed by signal 9`},
 	} {
 		r := local(t, "", "-n", "1", client, "1", "--", "sh", "-c", script, "+", "1", "--", "sleep", "1000")
 		require.Equal(t, c.code, r.code, r.stderr)
-		require.Regexp(t, c.says, r.stderr)
+		require.Regexp(t, c.message, r.stderr)
 	}
 	r := local(t, "", "-n", "1", client, "1", "--", bin("pmiclient"), "-x", "abort:5")
 	require.Equal(t, 5, r.code, r.stderr)
@@ -344,9 +344,9 @@ func TestSpawnWithFilesPortsAndReport(t *testing.T) {
 	client := bin("spawnclient")
 	r := local(t, "", four("-n", "1", "--stage", client, client, "2", "host="+host+".3", "--", client, "from", "here")...)
 	require.Zero(t, r.code, r.stderr)
-	require.Equal(t, []string{"rank 1 of 2 app 0 spawned 1 mapping (vector,(0,1,2)) hello from here"}, r.of("1.1"))
+	require.Equal(t, []string{"rank 1 of 2 app 0 spawned 1 mapping (vector,(0,1,2)) hello from here"}, r.labeled("1.1"))
 	r = local(t, "", four("-n", "1", "--stage", client, client, "1", "host="+host+".3", "--", "sh", "-c", "ls $GOLAUNCH_STAGE_DIR")...)
-	require.Equal(t, []string{"spawnclient"}, r.of("1.0"))
+	require.Equal(t, []string{"spawnclient"}, r.labeled("1.0"))
 
 	r = local(t, "", four("-n", "1", "--pmi-port", client, "4", "--", client)...)
 	require.Zero(t, r.code, r.stderr)
@@ -389,7 +389,7 @@ func TestSpawnOverTheNetwork(t *testing.T) {
 		require.Zero(t, r.code, r.stderr)
 		require.Empty(t, r.stderr)
 		require.Len(t, r.lines(), 64+1+2*64)
-		require.Equal(t, "rc=0", r.of("63")[1])
+		require.Equal(t, "rc=0", r.labeled("63")[1])
 		require.Equal(t, 64, strings.Count(r.stdout, " of 64 app 0 spawned 0 mapping (vector,(0,8,8))\n"))
 		require.Equal(t, 64, strings.Count(r.stdout, "] K is V\n"))
 	}

@@ -26,15 +26,15 @@ func TestToursInSpawnedWorlds(t *testing.T) {
 					client, "-r", "1", "8", "--", bin(program), "20000", "+", "8", "--", bin(program), "20000")
 				require.Zero(t, r.code, r.stderr)
 				require.Empty(t, r.stderr)
-				require.Equal(t, []string{"tour of 16 ranks on 8 nodes: ok"}, r.of("1.0"))
-				require.Contains(t, r.of("1"), "rc=0")
+				require.Equal(t, []string{"tour of 16 ranks on 8 nodes: ok"}, r.labeled("1.0"))
+				require.Contains(t, r.labeled("1"), "rc=0")
 			})
 		}
 	}
 	r := onNode(t, c, cluster.Head, "-H", "n[001-008]:4", "--ssh-config", c.SSHConfig(), "-n", "8", "-N", "1", "--degree", "2", "-l",
 		client, "16", "--", bin("treesplit"), "3", "+", "8", "--", bin("treesplit"), "3")
 	require.Zero(t, r.code, r.stderr)
-	require.Equal(t, []string{"24 ranks on 8 nodes, 3 colors: ok"}, r.of("1.0"))
+	require.Equal(t, []string{"24 ranks on 8 nodes, 3 colors: ok"}, r.labeled("1.0"))
 	nothingLeft(t, c, firstNodes(c, 8)...)
 }
 
@@ -44,9 +44,9 @@ func TestWorldsUseTheTreeAtOnce(t *testing.T) {
 	r := local(t, "", four("-n", "2", "sh", "-c", client+" -t 3 8 -- "+tour+" 3000 && exec "+tour+" 3000")...)
 	require.Zero(t, r.code, r.stderr)
 	require.Empty(t, r.stderr)
-	require.Contains(t, r.of("0"), "tour of 2 ranks on 2 nodes: ok")
+	require.Contains(t, r.labeled("0"), "tour of 2 ranks on 2 nodes: ok")
 	for world := 1; world <= 3; world++ {
-		require.Equal(t, []string{"tour of 8 ranks on 4 nodes: ok"}, r.of(fmt.Sprintf("%d.0", world)))
+		require.Equal(t, []string{"tour of 8 ranks on 4 nodes: ok"}, r.labeled(fmt.Sprintf("%d.0", world)))
 	}
 }
 
@@ -71,7 +71,7 @@ func TestPMGRInSpawnedWorlds(t *testing.T) {
 	r := local(t, "", four("--pmgr", "-n", "2", "sh", "-c", client+" 8 -- "+bin("pmgrclient")+" -s 3000")...)
 	require.Zero(t, r.code, r.stderr)
 	for rank := range 8 {
-		require.Equal(t, []string{fmt.Sprintf("rank %d of 8 ok", rank)}, r.of(fmt.Sprintf("1.%d", rank)))
+		require.Equal(t, []string{fmt.Sprintf("rank %d of 8 ok", rank)}, r.labeled(fmt.Sprintf("1.%d", rank)))
 	}
 	r = local(t, "", four("-n", "1", client, "2", "--", "sh", "-c", "env | grep -c ^MPIRUN_; :")...)
 	require.Zero(t, r.code, r.stderr)

@@ -69,15 +69,15 @@ func TestStage(t *testing.T) {
 	const n = 16
 	c := theCluster(t)
 	dir, sum := onlyOnHead(t, c, checker, 50<<20)
-	for _, way := range [][]string{
+	for _, flags := range [][]string{
 		{"-H", hostsArg(n), "--ssh-config", c.SSHConfig(), "--degree", "4"},
 		append(viaSSH(c), "-H", hostsArg(4)),
 	} {
 		ranks := n
-		if way[0] == "--bootstrap" {
+		if flags[0] == "--bootstrap" {
 			ranks = 4
 		}
-		r := onNode(t, c, cluster.Head, append(way, "-n", fmt.Sprint(ranks), "-l", "--stage", dir+"/data", "--stage", dir+"/app", dir+"/app", "word")...)
+		r := onNode(t, c, cluster.Head, append(flags, "-n", fmt.Sprint(ranks), "-l", "--stage", dir+"/data", "--stage", dir+"/app", dir+"/app", "word")...)
 		require.Zero(t, r.code, r.stderr)
 		var want []string
 		for i := range ranks {

@@ -111,11 +111,11 @@ func runs(t *testing.T, programs ...string) (found []string) {
 // A stopped warden does nothing, told to or not: its agent ends it, and its ranks.
 func TestAStoppedWardenEndsWithTheJob(t *testing.T) {
 	for _, x := range []struct {
-		name   string
-		args   []string
-		signal bool
-		code   int
-		says   string
+		name    string
+		args    []string
+		signal  bool
+		code    int
+		message string
 	}{
 		{"told to end", []string{"--grace", "100ms"}, true, 143, ""},
 		{"running", []string{"--lost-after", "2s"}, false, 125, "the warden was silent for "},
@@ -127,7 +127,7 @@ func TestAStoppedWardenEndsWithTheJob(t *testing.T) {
 				require.NoError(t, j.Process.Signal(syscall.SIGTERM))
 			}
 			j.ends(t, x.code)
-			require.Contains(t, j.errorText(t), x.says)
+			require.Contains(t, j.errorText(t), x.message)
 		})
 	}
 }

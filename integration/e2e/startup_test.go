@@ -103,7 +103,7 @@ func TestPAMRefusal(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
 		name, account string // PAM's account phase
-		says          string
+		message       string
 		logins        int
 	}{
 		{"with a reason", "account required pam_echo.so Access denied by pam_slurm_adopt: you have no active jobs on this node\n",
@@ -126,7 +126,7 @@ func TestPAMRefusal(t *testing.T) {
 			t.Log(r.stderr)
 			require.Equal(t, 125, r.code)
 			require.Contains(t, r.stderr, "host n002: authenticate: user root: the key ")
-			require.Contains(t, r.stderr, x.says)
+			require.Contains(t, r.stderr, x.message)
 			require.Contains(t, r.stderr, "pam_slurm_adopt, pam_access")
 			log, err := os.ReadFile(c.SSHLog("n002"))
 			require.NoError(t, err)

@@ -63,7 +63,7 @@ func TestAgentsStoppedAtTheStartLeaveNothing(t *testing.T) {
 	job := []string{"-n", "2", "sh", "-c", untilStopped()}
 	t.Cleanup(func() { _ = os.Remove(stopped) })
 	goOn := func() { require.NoError(t, os.WriteFile(stopped, nil, 0o600)) }
-	for _, way := range []struct {
+	for _, kind := range []struct {
 		name  string
 		flags []string
 	}{
@@ -84,11 +84,11 @@ func TestAgentsStoppedAtTheStartLeaveNothing(t *testing.T) {
 			// 125 where the other host was given up first, on a busy machine.
 			{"interrupted", nil, []int{130, 125}, syscall.SIGINT},
 		} {
-			t.Run(way.name+", "+end.name, func(t *testing.T) {
+			t.Run(kind.name+", "+end.name, func(t *testing.T) {
 				hit := false
 				for i := 0; i < tries && !hit; i++ {
 					_ = os.Remove(stopped) // the first has none
-					flags := slices.Concat(impatient(i), way.flags, end.flags)
+					flags := slices.Concat(impatient(i), kind.flags, end.flags)
 					r := start(t, c, n, append(flags, job...)...)
 					hit = stopAgent(t, c, "n002", r)
 					if end.do != 0 {

@@ -115,7 +115,7 @@ func TestSpawnedWorldsSplitBySwitch(t *testing.T) {
 	require.Empty(t, r.stderr)
 	var got []string
 	for rank := range 8 {
-		got = append(got, r.of(fmt.Sprintf("1.%d", rank))...)
+		got = append(got, r.labeled(fmt.Sprintf("1.%d", rank))...)
 	}
 	require.ElementsMatch(t, byRanks(1), got)
 	nothingLeft(t, c, firstNodes(c, 8)...)

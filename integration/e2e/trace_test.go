@@ -111,9 +111,9 @@ func (d jobTrace) causal(t *testing.T, hosts []string) {
 		if parent == "" {
 			parent = "golaunch"
 		}
-		before := func(x, y float64, what string) {
+		before := func(x, y float64, order string) {
 			t.Helper()
-			require.LessOrEqual(t, x, y+d.within[c.Host]+d.within[c.Parent]+rounding, "%s and %s: %s", parent, c.Host, what)
+			require.LessOrEqual(t, x, y+d.within[c.Host]+d.within[c.Parent]+rounding, "%s and %s: %s", parent, c.Host, order)
 		}
 		start := d.start(t, parent, c.Host)
 		agent, up := d.span(t, c.Host, "agent"), d.span(t, c.Host, "agent up")

@@ -15,22 +15,22 @@ import (
 func TestStallsAreNamed(t *testing.T) {
 	t.Parallel()
 	const waits = ", waits for rank 4, which has not entered it"
-	for _, x := range []struct{ what, way, says string }{
+	for _, x := range []struct{ operation, client, message string }{
 		{"barrier", "absent", "barrier, operation 0 of the world" + waits},
 		{"barrier", "stays", "barrier, operation 2 of the world" + waits},
 		{"fence", "absent", "fence, number 0 of the world" + waits},
 		{"recv", "waits", "every rank waits for a message that does not come: rank 0 for a message of rank 4 with tag 1 over the world; "},
 	} {
-		t.Run(x.what+", "+x.way, func(t *testing.T) {
-			cmd := exec.Command(bin("golaunch"), "-n", "5", "--nodes", "3", "--degree", "1", "--stall-after", "200ms", bin("treeleave"), x.what, x.way)
-			said, ended := hear(t, cmd, cmd, func(line string) {
-				if strings.Contains(line, x.says) {
+		t.Run(x.operation+", "+x.client, func(t *testing.T) {
+			cmd := exec.Command(bin("golaunch"), "-n", "5", "--nodes", "3", "--degree", "1", "--stall-after", "200ms", bin("treeleave"), x.operation, x.client)
+			lines, ended := hear(t, cmd, cmd, func(line string) {
+				if strings.Contains(line, x.message) {
 					require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 				}
 			})
 			require.Error(t, ended)
-			require.Equal(t, 143, cmd.ProcessState.ExitCode(), said)
-			require.Equal(t, 1, strings.Count(strings.Join(said, "\n"), "golaunch: after 200ms: "+x.says), said)
+			require.Equal(t, 143, cmd.ProcessState.ExitCode(), lines)
+			require.Equal(t, 1, strings.Count(strings.Join(lines, "\n"), "golaunch: after 200ms: "+x.message), lines)
 		})
 	}
 }
@@ -41,7 +41,7 @@ func TestStallsAreNamed(t *testing.T) {
 func TestWhoKeepsOthersInInitIsNamed(t *testing.T) {
 	t.Parallel()
 	needMPI(t)
-	for program, says := range map[string][2]string{
+	for program, messages := range map[string][2]string{
 		"mpisum": {`MPI_Init, which needs all ranks, fails for the others \(what is no MPI program is to be started by a golaunch of its own\)`,
 			`.*, in MPI_Init \(PMI\)`},
 		"mpisum.openmpi": {`the PMIx fence that others wait in cannot complete, and fails for them`, `called abort with code \d+`},
@@ -52,8 +52,8 @@ func TestWhoKeepsOthersInInitIsNamed(t *testing.T) {
 			}
 			r := local(t, "", "--nodes", "3", "--degree", "1", "-n", "2", bin(program), ":", "-n", "1", "true", ":", "-n", "1", bin(program))
 			require.NotZero(t, r.code)
-			require.Regexp(t, `(?m)^golaunch: hosts? \S+: rank 2 on \S+ has ended without having called MPI_Init: `+says[0]+`$`, r.stderr)
-			require.Regexp(t, `(?m)^golaunch: rank [013] on \S+ \(pid \d+\) `+says[1]+`$`, r.stderr)
+			require.Regexp(t, `(?m)^golaunch: hosts? \S+: rank 2 on \S+ has ended without having called MPI_Init: `+messages[0]+`$`, r.stderr)
+			require.Regexp(t, `(?m)^golaunch: rank [013] on \S+ \(pid \d+\) `+messages[1]+`$`, r.stderr)
 		})
 		t.Run(program+" busy", func(t *testing.T) {
 			if program == "mpisum.openmpi" {
@@ -61,13 +61,13 @@ func TestWhoKeepsOthersInInitIsNamed(t *testing.T) {
 			}
 			cmd := exec.Command(bin("golaunch"), "--nodes", "3", "--degree", "1", "--stall-after", "500ms", "-n", "1", "sleep", "1000", ":", "-n", "3", bin(program))
 			named := regexp.MustCompile(`^golaunch: after 500ms: ranks 1-3 wait in MPI_Init for rank 0 on \S+, which has not called it$`)
-			said, ended := hear(t, cmd, cmd, func(line string) {
+			lines, ended := hear(t, cmd, cmd, func(line string) {
 				if named.MatchString(line) {
 					require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 				}
 			})
 			require.Error(t, ended)
-			require.Equal(t, 143, cmd.ProcessState.ExitCode(), said)
+			require.Equal(t, 143, cmd.ProcessState.ExitCode(), lines)
 		})
 	}
 	// A job whose time is up says it, too.
@@ -81,7 +81,7 @@ func TestWhoKeepsOthersInInitIsNamed(t *testing.T) {
 func TestStallsOfSpawnedWorldsAreNamed(t *testing.T) {
 	t.Parallel()
 	spawn := bin("spawnclient") + " 5 -- " + bin("treeleave")
-	for script, says := range map[string]string{
+	for script, message := range map[string]string{
 		"exec " + spawn + " barrier absent":      "world 1: barrier, operation 0 of the world, waits for rank 4, which has not entered it",
 		spawn + " fence absent; exec sleep 1000": "world 1: fence, number 0 of the world, waits for rank 4, which has not entered it",
 		"exec " + spawn + " recv waits":          `every rank waits for a message that does not come: world 1: rank \d for a message of rank \d with tag 1 over the world; `,
@@ -90,8 +90,8 @@ func TestStallsOfSpawnedWorldsAreNamed(t *testing.T) {
 			t.Parallel()
 			r := local(t, "", four("-n", "1", "--timeout", "4s", "--stall-after", "200ms", "sh", "-c", script)...)
 			require.Equal(t, 124, r.code, r.stderr)
-			require.Len(t, regexp.MustCompile("golaunch: after 200ms: "+says).FindAllString(r.stderr, -1), 1, r.stderr)
-			require.Regexp(t, "golaunch: at that time: "+says, r.stderr)
+			require.Len(t, regexp.MustCompile("golaunch: after 200ms: "+message).FindAllString(r.stderr, -1), 1, r.stderr)
+			require.Regexp(t, "golaunch: at that time: "+message, r.stderr)
 		})
 	}
 }

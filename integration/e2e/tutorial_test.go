@@ -34,8 +34,8 @@ func TestTutorial(t *testing.T) {
 		cmd := exec.CommandContext(ctx, "sh", "-c", strings.TrimSpace(command))
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "PATH="+built+":"+os.Getenv("PATH"))
-		said, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s%s", command, said)
+		output, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s%s", command, output)
 	}
 	require.Equal(t, 10, commands)
 	require.FileExists(t, filepath.Join(dir, "stencil.html"))

@@ -16,7 +16,7 @@ func TestOutputThatNobodyReadsAnyMore(t *testing.T) {
 	for name, x := range map[string]struct {
 		flags   []string
 		program string
-		says    string
+		message string
 	}{
 		"stdout": {nil, "exec yes", ""},
 		"stderr": {nil, "exec yes >&2", ""},
@@ -24,12 +24,12 @@ func TestOutputThatNobodyReadsAnyMore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			report, trace, said := filepath.Join(dir, "report"), filepath.Join(dir, "trace"), filepath.Join(dir, "said")
+			report, trace, output := filepath.Join(dir, "report"), filepath.Join(dir, "trace"), filepath.Join(dir, "said")
 			read, write, err := os.Pipe()
 			require.NoError(t, err)
 			defer read.Close()
 			defer write.Close()
-			others, err := os.Create(said)
+			others, err := os.Create(output)
 			require.NoError(t, err)
 			defer others.Close()
 			args := append([]string{"-n", "4", "--report", report, "--trace", trace}, x.flags...)
@@ -47,12 +47,12 @@ func TestOutputThatNobodyReadsAnyMore(t *testing.T) {
 			require.Error(t, cmd.Wait())
 			require.Equal(t, 141, cmd.ProcessState.ExitCode())
 			nothingRuns(t)
-			text, err := os.ReadFile(said)
+			text, err := os.ReadFile(output)
 			require.NoError(t, err)
-			if x.says == "" {
+			if x.message == "" {
 				require.Empty(t, string(text))
 			}
-			require.Contains(t, string(text), x.says)
+			require.Contains(t, string(text), x.message)
 			doc := readReport(t, report)
 			require.Equal(t, 141, doc.Status)
 			require.Nil(t, doc.Cause)
