@@ -27,7 +27,7 @@ func gated(t *testing.T, host string, allow bool, line string) (r *running, open
 		Program: []string{"sh", "-c", line},
 	})
 	return r, func() {
-		f, err := os.OpenFile(gate, os.O_RDWR, 0) // which waits for no reader
+		f, err := os.OpenFile(gate, os.O_RDWR, 0) // waits for no reader
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = f.Close() })
 		_, err = f.WriteString("go\n")
@@ -35,7 +35,7 @@ func gated(t *testing.T, host string, allow bool, line string) (r *running, open
 	}
 }
 
-// tellSize is what the ranks of most jobs do.
+// tellSize is the command of the ranks of most jobs.
 const tellSize = "echo of $PMI_SIZE"
 
 // held is a job that can't be launched before the gate is opened: all agents but
@@ -59,15 +59,15 @@ func up(t *testing.T) *running {
 	return r
 }
 
-// blows are what happens to an agent.
+// blows are the harms to an agent, by name.
 var blows = map[string]func(*running, string){"killed": (*running).kill, "cut off": (*running).cut}
 
 // strike strikes an agent, and waits until that is over.
-func (r *running) strike(how, host string) {
+func (r *running) strike(blow, host string) {
 	r.t.Helper()
 	before := r.agent(host)
-	blows[how](r, host)
-	if how == "killed" {
+	blows[blow](r, host)
+	if blow == "killed" {
 		r.eventually(host+" is gone", func() bool {
 			return !slices.ContainsFunc(r.processes(), func(p proc) bool { return p.pid == before.pid })
 		})
@@ -79,10 +79,10 @@ func (r *running) strike(how, host string) {
 // above the host that is awaited, and the root).
 func TestLostBeforeReady(t *testing.T) {
 	for _, host := range []string{"h0", "h8", "h12"} {
-		for how := range blows {
-			t.Run(host+" "+how, func(t *testing.T) {
+		for blow := range blows {
+			t.Run(host+" "+blow, func(t *testing.T) {
 				r, open := held(t, true)
-				r.strike(how, host)
+				r.strike(blow, host)
 				open()
 				require.Zero(t, r.wait(), r.stderr.String())
 				require.Contains(t, r.stderr.String(), "1 of 15 hosts")
@@ -99,10 +99,10 @@ func TestLostBeforeReady(t *testing.T) {
 // its way. Nothing orders the news of it and the launch: if that is sooner, the job ends.
 func TestLostWhenReady(t *testing.T) {
 	for host, lost := range map[string]int{"h2": 3, "h3": 1} {
-		for how := range blows {
-			t.Run(host+" "+how, func(t *testing.T) {
+		for blow := range blows {
+			t.Run(host+" "+blow, func(t *testing.T) {
 				r, open := held(t, true)
-				r.strike(how, host)
+				r.strike(blow, host)
 				open()
 				code := r.wait()
 				if code == 125 { // the launch was sooner than the news
@@ -124,13 +124,13 @@ func TestLostWhenReady(t *testing.T) {
 	}
 }
 
-// Whoever has lost a child holds nothing of its connection while the job goes on.
+// A parent that has lost a child holds nothing of its connection while the job goes on.
 func TestLostConnectionsAreClosed(t *testing.T) {
 	for _, host := range []string{"h0", "h8", "h12"} { // children of golaunch, h0 and h8
-		for how := range blows {
-			t.Run(host+" "+how, func(t *testing.T) {
+		for blow := range blows {
+			t.Run(host+" "+blow, func(t *testing.T) {
 				r, open := heldWith(t, true, "echo up; exec sleep 1000")
-				r.strike(how, host)
+				r.strike(blow, host)
 				open()
 				r.eventually("the others run", func() bool { return strings.Count(r.stdout.String(), "up\n") == size-1 })
 				r.eventually("no socket is left of the lost one", func() bool { return r.hungUp() == 0 })
@@ -142,7 +142,7 @@ func TestLostConnectionsAreClosed(t *testing.T) {
 	}
 }
 
-// Where no host may be missing the job ends with the host's name.
+// The loss of a host ends a job that may miss none, with the host's name.
 func TestLostHostsAreNamed(t *testing.T) {
 	r, open := held(t, false)
 	r.strike("killed", "h5")
@@ -157,10 +157,10 @@ func TestLostHostsAreNamed(t *testing.T) {
 // While ranks run a lost agent ends the job, which names it.
 func TestLostWhileRunning(t *testing.T) {
 	for _, host := range []string{"h0", "h1", "h3"} {
-		for how := range blows {
-			t.Run(host+" "+how, func(t *testing.T) {
+		for blow := range blows {
+			t.Run(host+" "+blow, func(t *testing.T) {
 				r := up(t)
-				r.strike(how, host)
+				r.strike(blow, host)
 				require.Equal(t, 125, r.wait(), r.stderr.String())
 				require.Contains(t, r.stderr.String(), "host "+host+" (rank "+host[1:]+"): lost: the link to its agent broke")
 				r.nothingLeft()
@@ -198,7 +198,7 @@ func TestWardensAreSeen(t *testing.T) {
 	r := up(t)
 	wardens := 0
 	for _, p := range r.processes() {
-		if p.is("nla-warden") {
+		if p.hasArg("nla-warden") {
 			wardens++
 		}
 	}

@@ -63,7 +63,7 @@ type setting struct {
 	Degree    int
 	Allow     bool          // --allow-dead-nodes
 	Connect   time.Duration // 0 for a minute
-	LostAfter time.Duration // 0 for a minute: what is lost shows by the end of connections
+	LostAfter time.Duration // 0 for a minute: losses show by the end of connections
 	// Script runs in a shell before each agent, which it knows the host of as $h.
 	Script  string
 	Program []string
@@ -190,7 +190,7 @@ func (r *running) lines() []string {
 }
 
 // eventually waits for something.
-func (r *running) eventually(what string, is func() bool) {
+func (r *running) eventually(goal string, reached func() bool) {
 	r.t.Helper()
-	require.Eventually(r.t, is, limit, 5*time.Millisecond, "%s; golaunch says: %s", what, &r.stderr)
+	require.Eventually(r.t, reached, limit, 5*time.Millisecond, "%s; golaunch says: %s", goal, &r.stderr)
 }

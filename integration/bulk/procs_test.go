@@ -22,7 +22,7 @@ type proc struct {
 	args []string
 }
 
-func (p proc) is(word string) bool { return slices.Contains(p.args, word) }
+func (p proc) hasArg(word string) bool { return slices.Contains(p.args, word) }
 
 // processes are those of the job, but for the launcher.
 func (r *running) processes() (all []proc) {
@@ -38,7 +38,7 @@ func (r *running) processes() (all []proc) {
 		line, lineErr := os.ReadFile(dir + "/cmdline")
 		p.args = strings.Split(string(line), "\x00")
 		ours := bytes.Contains(env, []byte(markVariable+"="+r.mark+"\x00"))
-		if p.is("nla-warden") { // which has nothing of its agent's environment; one job runs at a time
+		if p.hasArg("nla-warden") { // has nothing of its agent's environment; one job runs at a time
 			exe, err := os.Stat(dir + "/exe")
 			ours = err == nil && os.SameFile(exe, self)
 		}
@@ -60,7 +60,7 @@ func (r *running) find(host, word string) (found proc) {
 	r.t.Helper()
 	r.eventually(word+" on "+host, func() bool {
 		for _, p := range r.processes() {
-			if p.host == host && p.is(word) && p.args[0] != "/bin/sh" {
+			if p.host == host && p.hasArg(word) && p.args[0] != "/bin/sh" {
 				found = p
 				return true
 			}
