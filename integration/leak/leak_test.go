@@ -16,7 +16,7 @@ import (
 // TestNothingLeaks runs 100 jobs in one process, with agents of this machine and
 // over SSH, half of which fail.
 func TestNothingLeaks(t *testing.T) {
-	cache, err := filepath.Abs("../../.cache") // which nodes see
+	cache, err := filepath.Abs("../../.cache") // nodes see it
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(cache, 0o755))
 	dir, err := os.MkdirTemp(cache, "leak-")
@@ -54,8 +54,8 @@ func noMore(t *testing.T, out string) {
 	var files, goroutines [2]int
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	require.Len(t, lines, 2, out)
-	for i, when := range []string{"first", "last"} {
-		_, err := fmt.Sscanf(lines[i], when+": %d descriptors, %d goroutines", &files[i], &goroutines[i])
+	for i, label := range []string{"first", "last"} {
+		_, err := fmt.Sscanf(lines[i], label+": %d descriptors, %d goroutines", &files[i], &goroutines[i])
 		require.NoError(t, err, out)
 	}
 	require.LessOrEqual(t, files[1], files[0], "descriptors")

@@ -1,6 +1,6 @@
 // Command leak runs many jobs in one process and prints, after the first few and
 // after the last, how many descriptors and goroutines it has: golaunch is also a
-// package, and whoever calls it again and again must get everything back.
+// package, and a caller that does so again and again must get everything back.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// kinds of jobs, in turn: what ends them well and badly.
+// kinds of jobs, in turn: some end well, some badly.
 var kinds = []struct {
 	argv   []string
 	status int
@@ -74,21 +74,21 @@ func run(args []string) error {
 		}
 		kind := kinds[i%len(kinds)]
 		o.Programs.Apps = []job.App{{Argv: kind.argv, N: 6}}
-		var said strings.Builder
-		if status := launcher.Run(context.Background(), o, launcher.IO{Stdout: io.Discard, Stderr: &said}); status != kind.status {
-			return fmt.Errorf("job %d, %q: status %d, not %d: %s", i, kind.argv, status, kind.status, &said)
+		var output strings.Builder
+		if status := launcher.Run(context.Background(), o, launcher.IO{Stdout: io.Discard, Stderr: &output}); status != kind.status {
+			return fmt.Errorf("job %d, %q: status %d, not %d: %s", i, kind.argv, status, kind.status, &output)
 		}
 	}
 	_, err = count("last", before)
 	return err
 }
 
-// counts are numbers of what a process may leak.
+// counts are numbers of things that a process may leak.
 type counts struct{ files, goroutines int }
 
-// settle is for how long the counts are looked at: connections say goodbye in the
-// background. settleLast is the most that this may take, on a busy machine, until
-// there are no more than there were at first.
+// settle is the time for which the counts are looked at: connections say goodbye in the
+// background. settleLast is the most that this may take, on a busy machine, until there
+// are no more than there were at first.
 const (
 	settle     = 2 * time.Second
 	settleLast = time.Minute
@@ -96,7 +96,7 @@ const (
 
 // count prints the lowest numbers of descriptors and goroutines that it sees
 // while things settle, and waits until they are no higher than before's.
-func count(when string, before counts) (lowest counts, err error) {
+func count(label string, before counts) (lowest counts, err error) {
 	lowest = counts{1 << 30, 1 << 30}
 	for begin := time.Now(); time.Since(begin) < settle || lowest.above(before) && time.Since(begin) < settleLast; time.Sleep(settle / 100) { //nolint:forbidigo // it samples
 		list, err := os.ReadDir("/proc/self/fd")
@@ -105,7 +105,7 @@ func count(when string, before counts) (lowest counts, err error) {
 		}
 		lowest = counts{min(lowest.files, len(list)-1), min(lowest.goroutines, runtime.NumGoroutine())}
 	}
-	_, err = fmt.Printf("%s: %d descriptors, %d goroutines\n", when, lowest.files, lowest.goroutines)
+	_, err = fmt.Printf("%s: %d descriptors, %d goroutines\n", label, lowest.files, lowest.goroutines)
 	return lowest, err
 }
 
