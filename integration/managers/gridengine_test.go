@@ -78,7 +78,7 @@ func (j gridJob) wait() string {
 		return true
 	})
 	j.nothingLeft()
-	return j.said()
+	return j.output()
 }
 
 // within has each rank say on which host it is, and that it has the additional group by
@@ -148,8 +148,7 @@ func TestGridEngineMPI(t *testing.T) {
 	}
 }
 
-// What goes through qrsh arrives as it was: any bytes, both ways, and the exit code of a
-// rank.
+// Any bytes arrive through qrsh as they were, both ways, and the exit code of a rank.
 func TestGridEngineCarriesBytes(t *testing.T) {
 	t.Parallel()
 	s := theGrid(t)
@@ -211,7 +210,7 @@ func TestQdel(t *testing.T) {
 	}
 }
 
-// What is killed takes the job along, and leaves nothing.
+// A killed golaunch or task takes the job along, and leaves nothing.
 func TestGridEngineKills(t *testing.T) {
 	t.Parallel()
 	s := theGrid(t)
@@ -229,12 +228,12 @@ func TestGridEngineKills(t *testing.T) {
 // onFirst signals a process of the job on the first of its nodes that has one.
 func (j *job) onFirst(words string, sig syscall.Signal) {
 	j.t.Helper()
-	is := regexp.MustCompile(`(^|/|\S/)` + regexp.QuoteMeta(words))
+	pattern := regexp.MustCompile(`(^|/|\S/)` + regexp.QuoteMeta(words))
 	j.eventually(words+" is signalled", func() bool {
 		for _, n := range j.Nodes() {
 			for _, p := range j.processes(n.Name) {
 				line := strings.Join(p.Cmdline, " ")
-				ours := is.MatchString(line) && !strings.HasPrefix(line, "/bin/sh") && !strings.HasPrefix(line, "sh ")
+				ours := pattern.MatchString(line) && !strings.HasPrefix(line, "/bin/sh") && !strings.HasPrefix(line, "sh ")
 				if ours {
 					return p.Signal(sig) == nil
 				}
@@ -262,10 +261,10 @@ golaunch --connect-timeout 3s --allow-dead-nodes -n 6 --map-by node -l hostname;
 	}
 	require.NoError(t, s.Kill(dies))
 	j.says("held", 1)
-	require.Regexp(t, `(?s)host `+dies+`.*later 125\n`, j.said())
+	require.Regexp(t, `(?s)host `+dies+`.*later 125\n`, j.output())
 	goOn()
 	j.says("allowed ", 1)
-	_, rest, _ := strings.Cut(j.said(), "later 125\n")
+	_, rest, _ := strings.Cut(j.output(), "later 125\n")
 	require.Regexp(t, `(?s)host `+dies+`.*without 125\n`, rest)
 	_, rest, _ = strings.Cut(rest, "without 125\n")
 	require.Contains(t, rest, "allowed 0\n")

@@ -170,8 +170,8 @@ func (s *site) submit(script string, flags ...string) *job {
 	return j
 }
 
-// said is what the job has printed so far.
-func (j *job) said() string {
+// output returns the job's output so far.
+func (j *job) output() string {
 	b, err := os.ReadFile(j.file)
 	if !os.IsNotExist(err) {
 		require.NoError(j.t, err)
@@ -180,17 +180,17 @@ func (j *job) said() string {
 }
 
 // eventually waits for something.
-func (j *job) eventually(what string, is func() bool) {
+func (j *job) eventually(goal string, reached func() bool) {
 	j.t.Helper()
-	if !cluster.Eventually(limit, is) {
-		require.Fail(j.t, what, "the job says: %s", j.said())
+	if !cluster.Eventually(limit, reached) {
+		require.Fail(j.t, goal, "the job says: %s", j.output())
 	}
 }
 
 // says waits until the job has printed some words so many times.
 func (j *job) says(words string, times int) {
 	j.t.Helper()
-	j.eventually(fmt.Sprintf("%d times %q", times, words), func() bool { return strings.Count(j.said(), words) >= times })
+	j.eventually(fmt.Sprintf("%d times %q", times, words), func() bool { return strings.Count(j.output(), words) >= times })
 }
 
 // wait waits until Slurm has forgotten the job, and all of it has gone from every node.
@@ -201,13 +201,13 @@ func (j *job) wait() string {
 		return !strings.Contains(state, "RUNNING") && !strings.Contains(state, "PENDING") && !strings.Contains(state, "COMPLETING")
 	})
 	j.nothingLeft()
-	return j.said()
+	return j.output()
 }
 
 // numbers are the variables that have a job's number, of Slurm and of Grid Engine.
 var numbers = []string{"SLURM_JOB_ID", "SLURM_JOBID", "JOB_ID"}
 
-// processes are those of the job on a node: what has its number in its environment.
+// processes finds those of the job on a node, by its number in their environment.
 // Neither the node's own Slurm is among them, nor wardens, which have none of it.
 func (j *job) processes(node string) (found []cluster.Proc) {
 	j.t.Helper()

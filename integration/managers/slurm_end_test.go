@@ -43,8 +43,8 @@ func (s *site) heard(ranks int, want string) {
 	}
 }
 
-// A cancelled job's ranks are told, and have their time: where golaunch is what the
-// script has become, and where the script dies first and takes golaunch along.
+// A cancelled job's ranks are told, and have their time: under a script that has become
+// golaunch, and under one that dies first and takes golaunch along.
 func TestScancel(t *testing.T) {
 	t.Parallel()
 	s := theSite(t)
@@ -64,12 +64,12 @@ func TestScancel(t *testing.T) {
 			}
 			out, err = s.head("scancel", j.id)
 			require.NoError(t, err, out)
-			said := j.wait()
+			output := j.wait()
 			s.heard(8, "USR1\nTERM\n")
-			require.NotContains(t, said, "not reached")
+			require.NotContains(t, output, "not reached")
 			if name == "exec" {
-				require.Equal(t, 8, strings.Count(said, "] got TERM\n"), said)
-				require.Regexp(t, `golaunch: (host n00\d: its agent was told to terminate, as by a resource manager|told to terminate)`, said)
+				require.Equal(t, 8, strings.Count(output, "] got TERM\n"), output)
+				require.Regexp(t, `golaunch: (host n00\d: its agent was told to terminate, as by a resource manager|told to terminate)`, output)
 			}
 		})
 	}
@@ -108,12 +108,12 @@ golaunch -l hostname; echo status $?`
 	j.eventually("the job is queued again", func() bool { return j.state() == "PENDING" })
 	j.nothingLeft()
 	s.heard(16, "TERM\n")
-	first := j.said()
+	first := j.output()
 	j.startsAgain()
-	said, found := strings.CutPrefix(j.wait(), first)
+	rest, found := strings.CutPrefix(j.wait(), first)
 	require.True(t, found)
-	require.Contains(t, said, "status 0\n")
-	j.onSlots(said, "", []int{4, 4, 4, 4})
+	require.Contains(t, rest, "status 0\n")
+	j.onSlots(rest, "", []int{4, 4, 4, 4})
 }
 
 // A node dies, golaunch ends with 125, and the script has the job queued again, as
@@ -144,11 +144,11 @@ func (j *job) startsAgain() {
 		if j.state() == "PENDING" {
 			_, _ = j.head("scontrol", "update", "JobId="+j.id, "StartTime=now") // it may start just now
 		}
-		return strings.Contains(j.said(), "status ")
+		return strings.Contains(j.output(), "status ")
 	})
 }
 
-// state is what Slurm says of the job.
+// state returns the job's state in Slurm.
 func (j *job) state() string {
 	out, err := j.head("squeue", "--noheader", "--jobs", j.id, "--states=all", "--format=%T")
 	require.NoError(j.t, err, out)
@@ -161,8 +161,8 @@ func TestTimeLimit(t *testing.T) {
 	s := theSite(t)
 	j := s.submit("exec golaunch "+s.heeding(), "-N2", "--ntasks-per-node=1", "--time=1", "--signal=USR1@55")
 	j.says("] got TERM\n", 2)
-	said := j.wait()
-	require.Contains(t, said, "DUE TO TIME LIMIT")
+	output := j.wait()
+	require.Contains(t, output, "DUE TO TIME LIMIT")
 	s.heard(2, "USR1\nTERM\n")
 }
 
@@ -191,7 +191,7 @@ func TestScancelOfAnAllocation(t *testing.T) {
 	s.heard(2, "TERM\n")
 }
 
-// A step that is cancelled is no node that was lost: golaunch says what srun says of it.
+// A step that is cancelled is no node that was lost: golaunch repeats srun's words.
 func TestACancelledStep(t *testing.T) {
 	t.Parallel()
 	s := theSite(t)
@@ -199,8 +199,8 @@ func TestACancelledStep(t *testing.T) {
 	j.says("] up\n", 8)
 	out, err := s.head("scancel", j.id+".0")
 	require.NoError(t, err, out)
-	said := j.wait()
-	require.Regexp(t, `golaunch: Slurm ended the step of golaunch's agents: (\*\*\* STEP `+j.id+`\.0 ON n00\d CANCELLED AT \S+ \*\*\*|srun: Job step aborted): the job is ended\n`, said)
-	require.Contains(t, said, "status 143\n")
-	require.NotContains(t, said, "golaunch: host ", "nothing is wrong with any")
+	output := j.wait()
+	require.Regexp(t, `golaunch: Slurm ended the step of golaunch's agents: (\*\*\* STEP `+j.id+`\.0 ON n00\d CANCELLED AT \S+ \*\*\*|srun: Job step aborted): the job is ended\n`, output)
+	require.Contains(t, output, "status 143\n")
+	require.NotContains(t, output, "golaunch: host ", "nothing is wrong with any")
 }

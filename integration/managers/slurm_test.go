@@ -12,7 +12,7 @@ import (
 )
 
 // where has each rank say on which host it is, and in which cgroup of the job.
-const where = `sh -c 'echo $(hostname) $(sed -n "s|.*freezer:.*/\(job_[0-9]*/step_[a-z0-9]*\).*|\1|p" /proc/self/cgroup)'`
+const printStep = `sh -c 'echo $(hostname) $(sed -n "s|.*freezer:.*/\(job_[0-9]*/step_[a-z0-9]*\).*|\1|p" /proc/self/cgroup)'`
 
 // Sixteen ranks on four nodes: on the hosts of the allocation, as many as their slots, in
 // the containment of the job, by each way into an allocation.
@@ -25,12 +25,12 @@ func TestAllocations(t *testing.T) {
 		step   string
 		slots  []int
 	}{
-		"sbatch":            {[]string{"-N4", "--ntasks-per-node=4"}, "golaunch -v -l " + where, "0", []int{4, 4, 4, 4}},
-		"tasks alone":       {[]string{"-N3", "-n17"}, "golaunch -v -l " + where, "0", nil},
-		"nothing exported":  {[]string{"-N4", "--ntasks-per-node=4", "--export=NONE"}, "export SLURM_EXPORT_ENV=NONE SLURM_STDOUTMODE=none; golaunch -v -l " + where, "0", []int{4, 4, 4, 4}},
-		"inside a step":     {[]string{"-N4", "--ntasks-per-node=4"}, "srun -N1 -n1 golaunch -v -l " + where, "1", []int{4, 4, 4, 4}},
-		"more than a task":  {[]string{"-N2", "--ntasks-per-node=2", "--cpus-per-task=4"}, "golaunch -v -l " + where, "0", []int{2, 2}},
-		"some of its hosts": {[]string{"-N4", "--ntasks-per-node=4"}, "golaunch -v --nodes 2 -l " + where, "0", []int{4, 4}},
+		"sbatch":            {[]string{"-N4", "--ntasks-per-node=4"}, "golaunch -v -l " + printStep, "0", []int{4, 4, 4, 4}},
+		"tasks alone":       {[]string{"-N3", "-n17"}, "golaunch -v -l " + printStep, "0", nil},
+		"nothing exported":  {[]string{"-N4", "--ntasks-per-node=4", "--export=NONE"}, "export SLURM_EXPORT_ENV=NONE SLURM_STDOUTMODE=none; golaunch -v -l " + printStep, "0", []int{4, 4, 4, 4}},
+		"inside a step":     {[]string{"-N4", "--ntasks-per-node=4"}, "srun -N1 -n1 golaunch -v -l " + printStep, "1", []int{4, 4, 4, 4}},
+		"more than a task":  {[]string{"-N2", "--ntasks-per-node=2", "--cpus-per-task=4"}, "golaunch -v -l " + printStep, "0", []int{2, 2}},
+		"some of its hosts": {[]string{"-N4", "--ntasks-per-node=4"}, "golaunch -v --nodes 2 -l " + printStep, "0", []int{4, 4}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -147,7 +147,7 @@ func TestHomes(t *testing.T) {
 	require.Len(t, lines(out), 4, out)
 }
 
-// What is easily taken for something else: several golaunch by one srun, which is told.
+// A mistake that is easily made: several golaunch by one srun, which is told.
 func TestSeveralBySrun(t *testing.T) {
 	t.Parallel()
 	s := theSite(t)
@@ -156,9 +156,9 @@ func TestSeveralBySrun(t *testing.T) {
 	require.Equal(t, 1, strings.Count(out, "golaunch: srun runs 2 golaunch beside each other, "), out)
 }
 
-// says has a script wait until a file, NAME.out, has so many lines with some words: says
+// awaitLines has a script wait until a file, NAME.out, has so many lines with some words: says
 // NAME WORDS LINES.
-const says = `
+const awaitLines = `
 says() { while [ ! -e $1.out ] || [ $(grep -cF "$2" $1.out) -lt $3 ]; do sleep 0.05; done; }`
 
 // Several golaunch in one allocation of two nodes with two slots each: each rank has a slot
@@ -175,7 +175,7 @@ func TestSlotsOfAnAllocation(t *testing.T) {
 echo $1 $(hostname) $(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status)
 while [ ! -e $1.go ]; do sleep 0.05; done
 `), 0o755))
-	out := s.submit(says+`
+	out := s.submit(awaitLines+`
 one() { name=$1; shift; exec golaunch -l "$@" ./rank $name >$name.out 2>&1; }
 one a -n 2 --bind-to hwthread & a=$!
 one b -n 2 --bind-to hwthread & b=$!
@@ -209,7 +209,7 @@ cat a.out b.out c.out o.out step.out all.out`, "-N2", "--ntasks-per-node=2").wai
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	s := theSite(t)
-	out := s.submit(says+`
+	out := s.submit(awaitLines+`
 golaunch -l sh -c 'echo first; while [ ! -e first.go ]; do sleep 0.05; done' >first.out 2>&1 & one=$!
 says first ']' 6
 golaunch -l echo second >second.out 2>&1 & two=$!
@@ -268,8 +268,8 @@ func TestNothingSecretIsShown(t *testing.T) {
 func TestLinesOfSrun(t *testing.T) {
 	t.Parallel()
 	s := theSite(t)
-	const who = `'echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURMD_NODENAME $SLURM_NTASKS $SLURM_NNODES $SLURM_TASKS_PER_NODE $SLURM_STEP_NODELIST'`
-	both := `who=` + who + `
+	const printPlace = `'echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURMD_NODENAME $SLURM_NTASKS $SLURM_NNODES $SLURM_TASKS_PER_NODE $SLURM_STEP_NODELIST'`
+	both := `who=` + printPlace + `
 line() {
 	for try in 1 2 3 4 5; do
 		srun "$@" <${in-/dev/null} 2>&1 | grep -v "^srun: Warning" | sort >real
@@ -300,7 +300,7 @@ mkdir lines.$SLURM_JOB_ID; cd lines.$SLURM_JOB_ID; echo input >in
 			}
 		}
 		for _, flags := range list {
-			script += "line " + flags + " sh -c " + who + "\n"
+			script += "line " + flags + " sh -c " + printPlace + "\n"
 		}
 		for _, x := range places {
 			script += x + ` sh -c "$who"` + "\n"
@@ -336,18 +336,18 @@ mkdir het.$SLURM_JOB_ID; cd het.$SLURM_JOB_ID
 	require.Equal(t, strings.Repeat("same\n", len(list)), out)
 
 	const own = `srun -l hostname 2>/dev/null | sort >real; golaunch -l='%r: ' hostname | sort >ours; cmp real ours && echo same`
-	for _, how := range []string{"-m cyclic", "-m plane=2", "-m block", "-m arbitrary"} {
-		t.Run(how, func(t *testing.T) {
+	for _, distribution := range []string{"-m cyclic", "-m plane=2", "-m block", "-m arbitrary"} {
+		t.Run(distribution, func(t *testing.T) {
 			t.Parallel()
-			here := at(t, s.Cluster)
-			hosts := here.dir + "/hosts"
+			session := at(t, s.Cluster)
+			hosts := session.dir + "/hosts"
 			require.NoError(t, os.WriteFile(hosts, []byte("n002\nn001\nn002\nn003\nn001\n"), 0o644))
 			script := own
-			flags := append([]string{"-N3", "--ntasks-per-node=2", "-w", "n[001-003]"}, strings.Fields(how)...)
-			if how == "-m arbitrary" {
+			flags := append([]string{"-N3", "--ntasks-per-node=2", "-w", "n[001-003]"}, strings.Fields(distribution)...)
+			if distribution == "-m arbitrary" {
 				flags, script = []string{"-n5", "-m", "arbitrary", "-w", hosts}, "export SLURM_HOSTFILE="+hosts+"; "+own
 			}
-			require.Equal(t, "same\n", here.submit(script, flags...).wait())
+			require.Equal(t, "same\n", session.submit(script, flags...).wait())
 		})
 	}
 }
