@@ -20,27 +20,27 @@ import (
 
 const nodes = 2
 
-// patience is how long a cluster waits for what has to come.
+// patience is the time for which a cluster waits for a message.
 const patience = 2 * time.Minute
 
 // cluster plays the agents of two nodes, with a helper each, and of a job's worlds: it
 // does at once, and in one place, what agents do over the tree.
 type cluster struct {
-	t       *testing.T
-	kit     kit
-	helpers []*helper
-	said    chan told
-	ended   chan ended
-	worlds  map[string]*world
-	waiting map[waitKey]func(pmix.Frame) // answers of the helpers
-	meets   map[string]*meet
-	names   []name
-	lookups []lookup
-	context uint64
+	t        *testing.T
+	kit      kit
+	helpers  []*helper
+	messages chan told
+	ended    chan ended
+	worlds   map[string]*world
+	waiting  map[waitKey]func(pmix.Frame) // answers of the helpers
+	meets    map[string]*meet
+	names    []name
+	lookups  []lookup
+	context  uint64
 
 	aborts []pmix.Abort
 	logs   []pmix.Log
-	notes  []string // what came in which order
+	notes  []string // messages in the order of their arrival
 	modex  int      // direct ones
 	events []pmix.Event
 }
@@ -91,11 +91,11 @@ type lookup struct {
 
 func newCluster(t *testing.T, k kit) *cluster {
 	c := &cluster{
-		t: t, kit: k, said: make(chan told, 100), ended: make(chan ended, 100),
+		t: t, kit: k, messages: make(chan told, 100), ended: make(chan ended, 100),
 		worlds: map[string]*world{}, waiting: map[waitKey]func(pmix.Frame){}, meets: map[string]*meet{}, context: 7,
 	}
 	for node := range nodes {
-		h := startHelper(t, k, node, c.said)
+		h := startHelper(t, k, node, c.messages)
 		c.helpers = append(c.helpers, h)
 		c.expect(node, h.last, func(f pmix.Frame) {
 			ready := f.Body.(pmix.Ready)
@@ -107,8 +107,8 @@ func newCluster(t *testing.T, k kit) *cluster {
 	return c
 }
 
-func (c *cluster) expect(node int, request uint32, then func(pmix.Frame)) {
-	c.waiting[waitKey{node, request}] = then
+func (c *cluster) expect(node int, request uint32, answer func(pmix.Frame)) {
+	c.waiting[waitKey{node, request}] = answer
 }
 
 // until carries out what comes until something is so.
@@ -117,7 +117,7 @@ func (c *cluster) until(so func() bool) {
 	deadline := time.After(patience)
 	for !so() {
 		select {
-		case told := <-c.said:
+		case told := <-c.messages:
 			require.NoError(c.t, told.err, "helper of node %d: %s", told.node, c.helpers[told.node].stderr)
 			c.frame(told.node, told.frame)
 		case e := <-c.ended:
@@ -181,8 +181,8 @@ func (c *cluster) start(name string, argv []string, dir string, env []string, si
 	}
 }
 
-// shared is what the agent adds: Open MPI's segments apart for each node, and a launcher
-// that Open MPI 4 knows.
+// shared returns the variables that the agent adds: Open MPI's segments apart for each
+// node, and a launcher that Open MPI 4 knows.
 func (c *cluster) shared(node int) []string {
 	dir := c.helpers[node].dir
 	return []string{
@@ -259,7 +259,7 @@ func (c *cluster) kill(w *world) {
 	}
 }
 
-// output is what all ranks of a world have written, in rank order.
+// output returns the output of all ranks of a world, in rank order.
 func (w *world) output() string {
 	var b bytes.Buffer
 	for _, r := range w.ranks {
@@ -288,7 +288,7 @@ func (c *cluster) close() {
 	}
 	for range c.helpers {
 		for {
-			if told := <-c.said; told.err != nil {
+			if told := <-c.messages; told.err != nil {
 				require.ErrorIs(c.t, told.err, io.EOF)
 				break
 			}
@@ -296,7 +296,7 @@ func (c *cluster) close() {
 	}
 }
 
-// onNodes says which nodes hold ranks of some processes.
+// onNodes lists the nodes of some processes.
 func (c *cluster) onNodes(procs []pmix.Proc) []int {
 	found := map[int]bool{}
 	for _, p := range procs {

@@ -19,7 +19,7 @@ import (
 	"github.com/golaunch/golaunch/internal/pmix"
 )
 
-// What an agent may send.
+// The bodies that an agent may send.
 var bodies = []any{
 	pmix.Init{}, pmix.World{}, pmix.Forget{}, pmix.Gone{}, pmix.Done{}, pmix.Data{}, pmix.Found{}, pmix.Spawned{},
 	pmix.Grouped{}, pmix.Ask{}, pmix.Notify{}, pmix.End{}, pmix.Ping{},
@@ -143,7 +143,7 @@ func TestFrames(t *testing.T) {
 	require.NoError(t, driver.Wait(), "%s", stderr) // leaks are found here
 }
 
-// What library.h and keys.h say is what headers of PMIx say, if any are here.
+// library.h and keys.h agree with the headers of PMIx, if any are here.
 func TestLayout(t *testing.T) {
 	names := map[string]pmix.Status{
 		"PMIX_SUCCESS": pmix.Success, "PMIX_ERROR": pmix.Failure, "PMIX_ERR_TIMEOUT": pmix.Timeout,

@@ -15,10 +15,10 @@ func (c *cluster) frame(node int, f pmix.Frame) {
 	switch b := f.Body.(type) {
 	case pmix.Ready, pmix.Registered, pmix.Told:
 		key := waitKey{node, f.Request}
-		then := c.waiting[key]
-		require.NotNil(c.t, then, "node %d answers %d, which was not asked: %v", node, f.Request, b)
+		answer := c.waiting[key]
+		require.NotNil(c.t, answer, "node %d answers %d, which was not asked: %v", node, f.Request, b)
 		delete(c.waiting, key)
-		then(f)
+		answer(f)
 	case pmix.Fence:
 		c.note("node %d fences %v", node, b.Procs)
 		c.meet(fmt.Sprint("fence ", b.Procs), node, f, b.Procs, func(asked []pmix.Frame) any {

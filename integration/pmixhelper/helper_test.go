@@ -29,7 +29,7 @@ type helper struct {
 	ended  chan error
 }
 
-// output is what a process writes.
+// output is the output of a process.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -49,15 +49,15 @@ func (o *output) String() string {
 
 // startHelper starts a helper, with an Init on the way, and has what it says put into a
 // channel, with an error as the last, when it has closed its socket.
-func startHelper(t *testing.T, k kit, node int, said chan<- told) *helper {
+func startHelper(t *testing.T, k kit, node int, messages chan<- told) *helper {
 	t.Helper()
-	h := launchHelper(t, k, node, said)
+	h := launchHelper(t, k, node, messages)
 	h.ask(pmix.Init{Version: pmix.Version, Namespace: "golaunch-test", Node: uint32(node), Host: hostName(node), Dir: h.dir})
 	return h
 }
 
 // launchHelper is startHelper without the Init.
-func launchHelper(t *testing.T, k kit, node int, said chan<- told) *helper {
+func launchHelper(t *testing.T, k kit, node int, messages chan<- told) *helper {
 	t.Helper()
 	ours, theirs, err := unix.StreamPair()
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func launchHelper(t *testing.T, k kit, node int, said chan<- told) *helper {
 			t.Logf("helper of node %d: %s", node, h.stderr)
 		}
 	})
-	go h.read(said)
+	go h.read(messages)
 	go func() { h.ended <- h.cmd.Wait(); close(h.ended) }()
 	return h
 }
@@ -103,7 +103,7 @@ type told struct {
 	err   error
 }
 
-func (h *helper) read(said chan<- told) {
+func (h *helper) read(messages chan<- told) {
 	var b []byte
 	chunk := make([]byte, 64<<10)
 	for {
@@ -112,17 +112,17 @@ func (h *helper) read(said chan<- told) {
 		for {
 			f, length, bad := pmix.Next(b)
 			if bad != nil {
-				said <- told{h.node, pmix.Frame{}, bad}
+				messages <- told{h.node, pmix.Frame{}, bad}
 				return
 			}
 			if length == 0 {
 				break
 			}
 			b = b[length:]
-			said <- told{node: h.node, frame: f}
+			messages <- told{node: h.node, frame: f}
 		}
 		if err != nil {
-			said <- told{h.node, pmix.Frame{}, err}
+			messages <- told{h.node, pmix.Frame{}, err}
 			return
 		}
 	}
@@ -140,7 +140,7 @@ func (h *helper) ask(body any) uint32 {
 	return h.last
 }
 
-// left lists what a helper has left in its directory.
+// left lists the leftovers of a helper in its directory.
 func (h *helper) left(t *testing.T) []string {
 	names, err := filepath.Glob(filepath.Join(h.dir, "*"))
 	require.NoError(t, err)

@@ -16,7 +16,7 @@ type kit struct {
 	name    string
 	helper  string
 	library string
-	loader  []string // what runs the helper; nothing where it runs itself
+	loader  []string // the command that runs the helper; none if it runs itself
 	env     []string
 	build   func(t *testing.T, source string, flags ...string) string
 	client  func(t *testing.T, source string) string // a program that uses PMIx alone

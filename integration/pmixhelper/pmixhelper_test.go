@@ -72,11 +72,11 @@ func TestAbort(t *testing.T) {
 		require.Equal(t, pmix.Proc{Namespace: "first", Rank: 3}, c.aborts[0].Proc)
 		require.EqualValues(t, 37, c.aborts[0].Status)
 
-		said := w.output()
+		printed := w.output()
 		for _, l := range c.logs { // Open MPI 5 has the text shown, 4 writes it
-			said += l.Text
+			printed += l.Text
 		}
-		require.Contains(t, said, "MPI_ABORT was invoked on rank 3")
+		require.Contains(t, printed, "MPI_ABORT was invoked on rank 3")
 		c.close()
 	})
 }
@@ -136,12 +136,12 @@ func TestManyValues(t *testing.T) {
 func TestCalls(t *testing.T) {
 	each(t, func(t *testing.T, k kit) {
 		program := k.client(t, filepath.Join("testdata", "pmixcalls.c"))
-		for _, what := range []string{"event", "group", "query", "log", "values"} {
-			t.Run(what, func(t *testing.T) {
-				c, w := job(t, k, 4, program, what)
+		for _, feature := range []string{"event", "group", "query", "log", "values"} {
+			t.Run(feature, func(t *testing.T) {
+				c, w := job(t, k, 4, program, feature)
 				c.good(w)
 				require.Contains(t, w.output(), "rank 3 ok")
-				switch what {
+				switch feature {
 				case "event":
 					require.Len(t, c.events, 1)
 					require.Equal(t, []pmix.Proc{{Namespace: "first", Rank: 0}}, c.events[0].Affected)

@@ -12,9 +12,9 @@ import (
 )
 
 // ends waits for the end of a helper that says nothing more than some frames.
-func ends(t *testing.T, h *helper, said chan told) error {
+func ends(t *testing.T, h *helper, messages chan told) error {
 	t.Helper()
-	for told := range said {
+	for told := range messages {
 		if told.err != nil {
 			break
 		}
@@ -56,13 +56,13 @@ func TestRefusals(t *testing.T) {
 				}
 				k.library = test.library
 			}
-			said := make(chan told, 100)
-			h := startHelper(t, k, 0, said)
+			messages := make(chan told, 100)
+			h := startHelper(t, k, 0, messages)
 			if test.send != nil {
-				require.IsType(t, pmix.Ready{}, (<-said).frame.Body)
+				require.IsType(t, pmix.Ready{}, (<-messages).frame.Body)
 				test.send(h)
 			}
-			require.EqualError(t, ends(t, h, said), "exit status 1")
+			require.EqualError(t, ends(t, h, messages), "exit status 1")
 			require.Equal(t, text, h.stderr.String())
 			require.Empty(t, h.left(t))
 		})
@@ -79,11 +79,11 @@ func TestHelperOfAnotherVersion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			binary.LittleEndian.PutUint32(frame, uint32(len(frame)-4))
-			said := make(chan told, 100)
-			h := launchHelper(t, k, 0, said)
+			messages := make(chan told, 100)
+			h := launchHelper(t, k, 0, messages)
 			_, err := h.conn.Write(frame)
 			require.NoError(t, err)
-			require.EqualError(t, ends(t, h, said), "exit status 1")
+			require.EqualError(t, ends(t, h, messages), "exit status 1")
 			require.Equal(t, fmt.Sprintf("golaunch-pmix: %s is of another version (%d of the messages) than golaunch (%d): build or install both together\n",
 				k.helper, pmix.Version, pmix.Version+1), h.stderr.String())
 		})
@@ -93,9 +93,9 @@ func TestHelperOfAnotherVersion(t *testing.T) {
 // A world that cannot be is refused, and the helper goes on.
 func TestBadWorlds(t *testing.T) {
 	k := openMPI4(t)
-	said := make(chan told, 100)
-	h := startHelper(t, k, 0, said)
-	require.IsType(t, pmix.Ready{}, (<-said).frame.Body)
+	messages := make(chan told, 100)
+	h := startHelper(t, k, 0, messages)
+	require.IsType(t, pmix.Ready{}, (<-messages).frame.Body)
 	good := pmix.World{
 		Namespace: "w", Hosts: []string{"a", "b"}, Apps: []pmix.App{{Size: 2, Argv: []string{"x"}}}, Self: -1,
 		Blocks: []pmix.Block{{First: 0, Count: 1, Host: 0}, {First: 1, Count: 1, Host: 1}},
@@ -114,28 +114,28 @@ func TestBadWorlds(t *testing.T) {
 		w := good
 		spoil(&w)
 		request := h.ask(w)
-		answer := (<-said).frame
+		answer := (<-messages).frame
 		require.Equal(t, request, answer.Request)
 		registered := answer.Body.(pmix.Registered)
 		require.Equal(t, pmix.BadParameter, registered.Status)
 		require.Contains(t, registered.Text, "world w: "+text)
 	}
 	h.ask(good)
-	require.Equal(t, pmix.Success, (<-said).frame.Body.(pmix.Registered).Status)
+	require.Equal(t, pmix.Success, (<-messages).frame.Body.(pmix.Registered).Status)
 	h.ask(good)
-	require.Contains(t, (<-said).frame.Body.(pmix.Registered).Text, "it is registered already")
+	require.Contains(t, (<-messages).frame.Body.(pmix.Registered).Text, "it is registered already")
 	request := h.ask(pmix.Ping{})
-	require.Equal(t, pmix.Frame{Kind: pmix.KindPong, Request: request, Body: pmix.Pong{}}, (<-said).frame)
+	require.Equal(t, pmix.Frame{Kind: pmix.KindPong, Request: request, Body: pmix.Pong{}}, (<-messages).frame)
 	h.send(0, pmix.End{})
-	require.NoError(t, ends(t, h, said))
+	require.NoError(t, ends(t, h, messages))
 }
 
 // A helper leaves when its agent has gone, without its files.
 func TestAgentGone(t *testing.T) {
 	each(t, func(t *testing.T, k kit) {
-		said := make(chan told, 100)
-		h := startHelper(t, k, 0, said)
-		require.IsType(t, pmix.Ready{}, (<-said).frame.Body)
+		messages := make(chan told, 100)
+		h := startHelper(t, k, 0, messages)
+		require.IsType(t, pmix.Ready{}, (<-messages).frame.Body)
 		require.Len(t, h.left(t), 1)
 		require.NoError(t, h.conn.Close())
 		require.NoError(t, <-h.ended)

@@ -21,14 +21,14 @@ func TestOtherUsersAreSentAway(t *testing.T) {
 		t.Skip("skipped: only root can be another user")
 	}
 	each(t, func(t *testing.T, k kit) {
-		said := make(chan told, 100)
-		h := startHelper(t, k, 0, said)
-		require.IsType(t, pmix.Ready{}, (<-said).frame.Body)
+		messages := make(chan told, 100)
+		h := startHelper(t, k, 0, messages)
+		require.IsType(t, pmix.Ready{}, (<-messages).frame.Body)
 		h.ask(pmix.World{
 			Namespace: "w", Hosts: []string{hostName(0)}, Apps: []pmix.App{{Size: 1, Argv: []string{"x"}}}, Self: 0,
 			Blocks: []pmix.Block{{Count: 1}}, Locals: []pmix.Local{{}}, Dir: t.TempDir(),
 		})
-		registered := (<-said).frame.Body.(pmix.Registered)
+		registered := (<-messages).frame.Body.(pmix.Registered)
 		require.Equal(t, pmix.Success, registered.Status, registered.Text)
 		port := regexp.MustCompile(`tcp4://127\.0\.0\.1:(\d+)`).FindStringSubmatch(fmt.Sprint(registered.Envs))
 		require.NotNil(t, port, "%v", registered.Envs)
@@ -44,6 +44,6 @@ func TestOtherUsersAreSentAway(t *testing.T) {
 			require.NoError(t, ctx.Err(), "the stranger was kept")
 		}
 		h.send(0, pmix.End{})
-		require.NoError(t, ends(t, h, said))
+		require.NoError(t, ends(t, h, messages))
 	})
 }
