@@ -1,4 +1,4 @@
-// Package programs makes what tests on clusters run: golaunch and the programs of
+// Package programs makes the programs of tests on clusters: golaunch and those of
 // native/, fresh, where the nodes see them.
 package programs
 
@@ -19,8 +19,9 @@ import (
 const builtVariable = "TEST_PROGRAMS"
 
 // Make builds into a new directory, which the caller removes, of the project's
-// .cache: nodes have a /tmp of their own, but share the rest. What TEST_PROGRAMS has
-// is copied instead. The error holds what the compilers said; nothing is left then.
+// .cache: nodes have a /tmp of their own, but share the rest. The files of
+// TEST_PROGRAMS are copied instead. The error holds the compilers' output; nothing is
+// left then.
 func Make() (dir string, err error) {
 	root, err := root()
 	if err != nil {
@@ -67,7 +68,7 @@ func makeIn(root, dir string) (err error) {
 	return err
 }
 
-// Shared is what the nodes of a cluster have to see of what was made: the directory, and
+// Shared lists the folders that the nodes of a cluster have to see: the directory, and
 // the Open MPI 5 and MPICH that programs in it are linked with (scripts/openmpi5.sh,
 // scripts/mpich.sh), where they are.
 func Shared(built string) []string {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a program is made of beside its own source counts for whether it is made anew.
+// A program is made anew when any of its sources changes, not its own alone.
 func TestNativeIsMadeOfAllItsSources(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("skipped: no gcc; apt-get install gcc")
@@ -63,7 +63,7 @@ func TestMakeThatFails(t *testing.T) {
 	require.NoDirExists(t, dir)
 }
 
-// What was built before is there as it was, programs executable.
+// Files that were built before are there as they were, programs executable.
 func TestMakeOfWhatIsBuilt(t *testing.T) {
 	from := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(from, "lib", "golaunch"), 0o755))
