@@ -1,10 +1,10 @@
-// Package event is the clock of a discrete-event model: what is to happen, in
-// the order in which it does. The same program gives the same run.
+// Package event is the clock of a discrete-event model: a queue of actions in the order
+// of their times. The same program gives the same run.
 package event
 
 import "time"
 
-// Queue holds what is to come. The zero value is an empty one at time 0. One
+// Queue holds the actions to come. The zero value is an empty one at time 0. One
 // goroutine uses it.
 type Queue struct {
 	now  time.Duration
@@ -25,8 +25,8 @@ func (e *event) before(f *event) bool {
 // Now is the time of the model.
 func (q *Queue) Now() time.Duration { return q.now }
 
-// After does something so much later than now; what is due at one time happens
-// in the order of the calls. A negative d counts as 0.
+// After does something so much later than now; actions of one time happen in the order
+// of the calls. A negative d counts as 0.
 func (q *Queue) After(d time.Duration, do func()) {
 	q.seq++
 	q.heap = append(q.heap, event{at: q.now + max(d, 0), seq: q.seq, do: do})

@@ -2,7 +2,8 @@
 // with units, a legend, colours that colour-blind readers can tell apart and a
 // mark of its own for each line.
 //
-// It draws what it is given. Not here: bars, fits, or anything that measures.
+// It draws the values that it is given. Not here: bars, fits, or anything that
+// measures.
 package plot
 
 import (
@@ -25,7 +26,7 @@ type Chart struct {
 
 // Axis is one of a chart's two.
 type Axis struct {
-	Label string // what, and its unit
+	Label string // the quantity, and its unit
 	Log   bool   // logarithmic: all values must be positive
 }
 

@@ -19,9 +19,9 @@ type Flags struct {
 	words []string
 }
 
-// Frame is what all benches take and write alike.
+// Frame holds the flags and the page's lines that all benches have in common.
 type Frame struct {
-	Runs   int    // how often each thing is measured; 0: the bench has no -runs
+	Runs   int    // number of measurements of each thing; 0: the bench has no -runs
 	Out    string // file of the page; standard output if empty
 	Shared bool   // other programs ran at the same time
 

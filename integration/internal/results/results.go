@@ -30,7 +30,7 @@ func Write(file, page string) error {
 	return os.WriteFile(file, []byte(page), 0o644)
 }
 
-// folder is where Partial is.
+// folder returns the folder of Partial.
 func folder(file string) string { return file + ".partial" }
 
 // Partial is the file for the page of a run that has not come to its end, which leaves that
@@ -43,7 +43,8 @@ func Partial(file string) string {
 	return filepath.Join(folder(file), filepath.Base(file))
 }
 
-// Left is the error err of a run, and where the page of it is (Partial), if there is one.
+// Left returns the error err of a run, with the path of its page (Partial), if there is
+// one.
 func Left(file string, err error) error {
 	part := Partial(file)
 	if _, missing := os.Stat(part); isOutput(file) || missing != nil {
@@ -52,8 +53,8 @@ func Left(file string, err error) error {
 	return fmt.Errorf("%w: what came of it is in %s", err, part)
 }
 
-// Done removes what Partial has in its folder: at the end of a run that needs it no more, and
-// at the beginning of one that keeps its own there.
+// Done removes the folder of Partial: at the end of a run that needs it no more, and at
+// the beginning of one that keeps its own there.
 func Done(file string) error {
 	if isOutput(file) {
 		return nil

@@ -45,8 +45,8 @@ func (j *Job) KillBoth(node string) error {
 	return agent.Signal(syscall.SIGKILL)
 }
 
-// Session finds the sshd process whose child a node's agent is: what holds the
-// link on that node.
+// Session finds the sshd process whose child a node's agent is: the holder of the link
+// on that node.
 func (j *Job) Session(node string) (cluster.Proc, error) {
 	agent, err := j.Find(node, Agent)
 	if err != nil {

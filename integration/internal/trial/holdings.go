@@ -13,17 +13,17 @@ import (
 	"github.com/golaunch/golaunch/integration/cluster"
 )
 
-// Holdings are what the machines hold beside processes, by machine: files where
-// programs of a job may put some, mounts, cgroups.
+// Holdings are the machines' files in places of a job's programs, mounts and cgroups,
+// by machine.
 type Holdings map[string]map[string]bool
 
-// listing prints one holding per line. What machines share is mounted there, and is
-// passed over: the project may lie below /tmp, with the reports that jobs write.
+// listing prints one holding per line. Shared files are mounted there, and are passed
+// over: the project may lie below /tmp, with the reports that jobs write.
 const listing = `find /tmp /dev/shm /run "$HOME" -xdev -mindepth 1 -printf 'file %p\n' 2>/dev/null
 sed 's/^[^ ]* [^ ]* [^ ]* [^ ]* /mount /; s/^\(mount [^ ]*\).*/\1/' /proc/self/mountinfo
 find /sys/fs/cgroup -mindepth 1 -type d -printf 'cgroup %p\n' 2>/dev/null || :`
 
-// Inventory lists what the cluster's machines hold. All must be up.
+// Inventory lists the holdings of the cluster's machines. All must be up.
 func Inventory(c *cluster.Cluster) (Holdings, error) {
 	var mu sync.Mutex
 	var first error
@@ -46,8 +46,8 @@ func Inventory(c *cluster.Cluster) (Holdings, error) {
 	return all, first
 }
 
-// without takes those mounts out that a mountinfo lists: what users of this machine
-// mount there shows on the cluster's, which keep what they had from the beginning.
+// without takes those mounts out that a mountinfo lists: mounts by users of this
+// machine show on the cluster's, which keep those that they had from the beginning.
 func (h Holdings) without(mountinfo []byte) {
 	for line := range bytes.Lines(mountinfo) {
 		if f := bytes.Fields(line); len(f) > 4 {
@@ -58,14 +58,14 @@ func (h Holdings) without(mountinfo []byte) {
 	}
 }
 
-// Added lists what is in h and was not in before, "n001: file /tmp/x", in order.
+// Added lists the holdings in h that were not in before, "n001: file /tmp/x", in order.
 // Of machines that before does not have, nothing is listed.
 func (h Holdings) Added(before Holdings) []string {
 	var added []string
 	for _, name := range slices.Sorted(maps.Keys(h)) {
-		for _, what := range slices.Sorted(maps.Keys(h[name])) {
-			if had := before[name]; had != nil && !had[what] {
-				added = append(added, name+": "+what)
+		for _, item := range slices.Sorted(maps.Keys(h[name])) {
+			if old := before[name]; old != nil && !old[item] {
+				added = append(added, name+": "+item)
 			}
 		}
 	}

@@ -18,14 +18,14 @@ func TestAdded(t *testing.T) {
 	require.Empty(t, now.Added(now))
 }
 
-// What all of this machine's users see is not the job's.
+// Mounts that all of this machine's users see are not the job's.
 func TestMountsOfTheMachineAreNobodys(t *testing.T) {
 	h := Holdings{"n001": {"mount /": true, "mount /a\\040b": true, "mount /job": true, "file /a": true}}
 	h.without([]byte("22 1 8:1 / / rw - ext4 /dev/sda1 rw\n23 22 0:5 / /a\\040b rw shared:2 - tmpfs none rw\nshort\n"))
 	require.Equal(t, Holdings{"n001": {"mount /job": true, "file /a": true}}, h)
 }
 
-// What machines share with this one is passed over, also below /tmp.
+// Files that machines share with this one are passed over, also below /tmp.
 func TestWhatIsSharedIsNobodys(t *testing.T) {
 	if err := cluster.Unavailable(); err != nil {
 		t.Skipf("skipped: no test cluster here: %v", err)

@@ -1,6 +1,6 @@
-// Package trial is what programs share that harm golaunch on a test cluster and
-// look at what comes of it: one run of it and its end, blows at its parts, what
-// is left of it on the machines, and how much memory it took.
+// Package trial is the common part of programs that harm golaunch on a test cluster and
+// look at the consequences: a run of it and its end, blows at its parts, leftovers on
+// the machines, and the peaks of its memory.
 package trial
 
 import (
@@ -30,7 +30,7 @@ type Job struct {
 	Err    error
 	// Ignore tells processes that are not golaunch's to end; may be nil.
 	Ignore func(node string, p cluster.Proc) bool
-	// Patience is how long Find, and so a blow, waits for what it seeks.
+	// Patience is the time for which Find, and so a blow, waits for a process.
 	Patience time.Duration
 
 	c      *cluster.Cluster
@@ -190,8 +190,8 @@ func (j *Job) AwaitNothing(since time.Time, limit time.Duration) (took time.Dura
 	return awaitNothing(Everywhere(j.c), j.left, since, limit)
 }
 
-// awaitNothing asks left of those machines again that had something. When they have
-// no more it asks of all: what is on its way may have come to others meanwhile.
+// awaitNothing asks left of those machines again that had something. When they have no
+// more it asks of all: processes on their way may have come to others meanwhile.
 func awaitNothing(all []string, left func([]string) (map[string][]string, error), since time.Time, limit time.Duration) (took time.Duration, last string, err error) {
 	names := all
 	for {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What comes to a machine while another is waited for is seen, too.
+// Processes that come to a machine while another is waited for are seen, too.
 func TestAwaitNothingLooksAtAllAgain(t *testing.T) {
 	all := []string{"n001", "n002"}
 	turns := []map[string][]string{{"n001": {"agent"}}, {}, {"n002": {"late agent"}}, {}, {}}

@@ -13,8 +13,8 @@ import (
 	"github.com/golaunch/golaunch/integration/cluster"
 )
 
-// Peaks watches how much memory golaunch's processes take: the kernel keeps the
-// highest resident size of each, which is read again and again until it ends.
+// Peaks watches the memory of golaunch's processes: the kernel keeps the highest
+// resident size of each, which is read again and again until it ends.
 type Peaks struct {
 	stop chan struct{}
 	done sync.WaitGroup
@@ -23,12 +23,13 @@ type Peaks struct {
 }
 
 type peak struct {
-	what string // golaunch, agent or warden
+	role string // golaunch, agent or warden
 	kib  int
 }
 
-// watchEvery is how often the peaks are read; what comes in the last moment of a
-// process is missed. seekEvery is how often processes are sought that are new.
+// watchEvery is the time between readings of the peaks; growth in the last moment of a
+// process is missed. seekEvery is the number of them between searches for new
+// processes.
 const (
 	watchEvery = 50 * time.Millisecond
 	seekEvery  = 5 // of those
@@ -67,15 +68,15 @@ func (p *Peaks) seek(c *cluster.Cluster) error {
 		procs, err := c.Processes(name)
 		errs = append(errs, err)
 		for _, proc := range procs {
-			if what := part(proc.Cmdline); what != "" && p.procs[proc.PID] == nil {
-				p.procs[proc.PID] = &peak{what: what}
+			if role := part(proc.Cmdline); role != "" && p.procs[proc.PID] == nil {
+				p.procs[proc.PID] = &peak{role: role}
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// part says which of golaunch's processes a command line is.
+// part names golaunch's process of a command line.
 func part(words []string) string {
 	for _, w := range words {
 		switch w {
@@ -120,7 +121,7 @@ func (p *Peaks) End() map[string]float64 {
 	p.done.Wait()
 	highest := make(map[string]float64)
 	for _, k := range p.procs {
-		highest[k.what] = max(highest[k.what], float64(k.kib)/1024)
+		highest[k.role] = max(highest[k.role], float64(k.kib)/1024)
 	}
 	return highest
 }
