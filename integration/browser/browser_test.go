@@ -23,7 +23,8 @@ import (
 	"github.com/golaunch/golaunch/internal/report/page/pagetest"
 )
 
-// pictures is a directory to which the tests of the browser write what they see; none if it is empty.
+// pictures is the directory of the pictures of the browser's tests; none if it is
+// empty.
 var pictures = os.Getenv("REPORT_PICTURES")
 
 // opened is a page in a browser.
@@ -63,10 +64,10 @@ func open(t *testing.T, text []byte) *opened {
 	ctx := browser(t)
 	name := filepath.Join(t.TempDir(), "report.html")
 	require.NoError(t, os.WriteFile(name, text, 0o600))
-	said := listen(ctx)
+	messages := listen(ctx)
 	o := &opened{Context: ctx, t: t, quiet: func() {
 		t.Helper()
-		require.Empty(t, said())
+		require.Empty(t, messages())
 	}}
 	o.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, log.Enable, cdp.Empty{})
@@ -75,7 +76,7 @@ func open(t *testing.T, text []byte) *opened {
 	return o
 }
 
-// listen returns what tells all that the console has said so far.
+// listen returns a function that returns the messages of the console so far.
 func listen(ctx context.Context) func() []string {
 	var lock sync.Mutex
 	var all []string

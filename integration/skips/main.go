@@ -46,8 +46,9 @@ type counts struct {
 	reasons                 map[string]int // skipped tests by what they said
 }
 
-// said finds what a test said when it was skipped, behind the file and line.
-var said = regexp.MustCompile(`(?m)^\s*\S+_test\.go:\d+: (?:skipped: )?(.*)$`)
+// skipReason finds the reason that a test gave when it was skipped, behind the file and
+// line.
+var skipReason = regexp.MustCompile(`(?m)^\s*\S+_test\.go:\d+: (?:skipped: )?(.*)$`)
 
 func (c *counts) add(r io.Reader) error {
 	type key struct{ pkg, test string }
@@ -73,7 +74,7 @@ func (c *counts) add(r io.Reader) error {
 		case "skip":
 			c.skipped++
 			reason := "no reason given"
-			if all := said.FindAllStringSubmatch(words[k], -1); all != nil {
+			if all := skipReason.FindAllStringSubmatch(words[k], -1); all != nil {
 				reason = strings.TrimSpace(all[len(all)-1][1])
 			}
 			c.reasons[reason]++
