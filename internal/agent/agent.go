@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/agent/jobs"
-	"github.com/golaunch/golaunch/internal/agent/output"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
@@ -17,7 +16,7 @@ import (
 )
 
 // Agent is one node launch agent. Its fields belong to the goroutine of run,
-// except those that are safe for many: inbox, output and the links.
+// except those that are safe for many: inbox and the links.
 type Agent struct {
 	hello       overlay.Hello
 	poller      *unix.Poller
@@ -26,7 +25,6 @@ type Agent struct {
 	parent      *overlay.Edge
 	calls       *calls          // nil unless it called its parent
 	above       *overlay.Origin // the parent's
-	output      *output.Output
 
 	// From the Range on.
 	self       overlay.HostEntry
@@ -68,7 +66,6 @@ type (
 	wardenLost   struct{ err error }
 	wardenStuck  struct{ number int } // it has had its time
 	beatDue      struct{}             // the warden is to hear of us
-	outputIdle   struct{}             // every pipe of the local ranks is closed
 	familyEnded  struct{}             // every child has ENDed or is lost
 	familySwept  struct{}             // and nothing is left of those that were lost
 )
@@ -140,8 +137,6 @@ func (a *Agent) handle(e overlay.Event) {
 		a.noteOf(job.TreeItself, e.host, 1, "its host key was accepted without being known; it is not recorded")
 	case posted:
 		e()
-	case outputIdle:
-		a.job.OutputIdle()
 	case childrenLate:
 		a.life.childrenLate()
 	case familyEnded:

@@ -34,7 +34,7 @@ func (a *Agent) takeRange(r overlay.Range) error {
 	if err != nil {
 		return err
 	}
-	a.subtree = overlay.NewSubtree(starter, r.Common, a.inbox, a.output.Child)
+	a.subtree = overlay.NewSubtree(starter, r.Common, a.inbox, a.outputOf)
 	a.subtree.Now, a.subtree.Name, a.subtree.Level = a.now, r.Self.Name, r.Level
 	a.subtree.Worlds.Call(r.Self)
 	a.life.tearDown.Deadline = overlay.NewDeadline(r.Common, r.Level, func() { a.inbox.Put(childrenLate{}) })
@@ -53,6 +53,15 @@ func (a *Agent) takeRange(r overlay.Range) error {
 	}
 	a.readyIf(a.subtree.Begin(own, r.Hosts, r.Degree))
 	return nil
+}
+
+// outputOf makes the sink for the output of a child's ranks.
+func (a *Agent) outputOf(child tree.Slot) overlay.Sink {
+	return func(h tree.Header, body []byte) {
+		if h.Job == a.job.Number() {
+			a.job.TakeOutput(child, h, body)
+		}
+	}
 }
 
 // starter makes what starts the agents of r.

@@ -15,7 +15,7 @@ func TestDescriptorsAreTheirWatchers(t *testing.T) {
 	poller, err := unix.NewPoller()
 	require.NoError(t, err)
 	t.Cleanup(poller.Close)
-	a := joined(&Agent{poller: poller, descriptors: newDescriptors(poller)})
+	a := joined(t, &Agent{poller: poller, descriptors: newDescriptors(poller)})
 	var fds [2]int
 	require.NoError(t, syscall.Pipe2(fds[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK))
 	t.Cleanup(func() { syscall.Close(fds[1]) })

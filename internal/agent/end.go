@@ -121,7 +121,6 @@ func (l *life) takeLateWarden() {
 func (a *Agent) close() {
 	a.life.timers.stop()
 	a.life.tearDown.stop()
-	a.output.Abandon()
 	a.job.Leave()
 	if a.subtree != nil {
 		a.stop()
@@ -153,6 +152,5 @@ func (a *Agent) close() {
 		f.Close()
 	}
 	a.job.Close()
-	a.output.Close()
 	a.poller.Close()
 }

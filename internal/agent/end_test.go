@@ -25,7 +25,7 @@ func TestChildrenLeaveWhileTheFamilyEnds(t *testing.T) {
 	inbox := overlay.NewInbox(func() { woken <- true })
 	starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
 	sink := func(tree.Header, []byte) {}
-	a := joined(&Agent{inbox: inbox, stop: func() {}})
+	a := joined(t, &Agent{inbox: inbox, stop: func() {}})
 	a.subtree = overlay.NewSubtree(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
 	near, remote := memlink.Pair()
 	far := overlay.NewEdge(remote, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), sink, nil)

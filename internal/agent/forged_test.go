@@ -18,7 +18,7 @@ import (
 func withChildren(t *testing.T, a *Agent, ranges ...[]overlay.HostEntry) (children []link.Link) {
 	t.Helper()
 	starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, a.inbox, nil)
-	a.subtree = overlay.NewSubtree(starter, overlay.Common{}, a.inbox, a.output.Child)
+	a.subtree = overlay.NewSubtree(starter, overlay.Common{}, a.inbox, a.outputOf)
 	a.subtree.Begin(overlay.Ready{}, nil, 1)
 	for _, r := range ranges {
 		near, far := memlink.Pair()

@@ -32,7 +32,7 @@ func TestMessagesToALostHomeAreDropped(t *testing.T) {
 	above := overlay.NewEdge(remote, 0, agenttest.ChildWith(agenttest.ThreeRanks...), far, nil, nil)
 	parent := overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
 	t.Cleanup(func() { parent.Close(); above.Close() })
-	a := joined(&Agent{self: overlay.HostEntry{Index: 1}, parent: parent, subtree: &overlay.Subtree{}})
+	a := joined(t, &Agent{self: overlay.HostEntry{Index: 1}, parent: parent, subtree: &overlay.Subtree{}})
 	slot := a.subtree.Node.Join()
 	a.subtree.Cover(slot, []job.HostIndex{2, 3})
 	a.subtree.Leave(slot)

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/agent/jobs"
-	"github.com/golaunch/golaunch/internal/agent/output"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/link/yamuxlink"
@@ -200,7 +199,6 @@ func newAgentAt(l link.Link, addr string) (*Agent, error) {
 		requests:    requests{signs: map[uint64]signOrigin{}},
 	}
 	a.join()
-	a.job = jobs.New(ofJob{a, job.Cold}, job.Cold)
 	a.inbox = overlay.NewInbox(poller.Wake)
 	a.machine.hostFiles = newHostFileReader()
 	a.above = overlay.OfParent()
@@ -213,10 +211,7 @@ func newAgentAt(l link.Link, addr string) (*Agent, error) {
 			a.job.TakeFile(h, body)
 		}
 	})
-	a.output, err = output.New(func(h tree.Header, body []byte) error {
-		return a.parent.SendNow(link.Stdio, h, body)
-	}, func() { a.inbox.Put(outputIdle{}) })
-	if err != nil {
+	if a.job, err = jobs.New(ofJob{a, job.Cold}, job.Cold); err != nil {
 		return nil, err
 	}
 	a.stamp(phaseHello)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/golaunch/golaunch/internal/agent/ending"
 	"github.com/golaunch/golaunch/internal/agent/jobs"
-	"github.com/golaunch/golaunch/internal/agent/output"
 	"github.com/golaunch/golaunch/internal/agent/serve"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
@@ -70,9 +69,6 @@ func (x ofJob) Subtree() *overlay.Subtree { return x.a.subtree }
 
 // Parent is the link to the parent.
 func (x ofJob) Parent() *overlay.Edge { return x.a.parent }
-
-// Output is the way of output up.
-func (x ofJob) Output() *output.Output { return x.a.output }
 
 // Up queues a message to the parent.
 func (x ofJob) Up(s link.Stream, kind tree.Kind, body []byte) { x.a.up(s, kind, x.number, body) }

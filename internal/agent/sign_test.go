@@ -38,7 +38,7 @@ func withChild(t *testing.T) (a *Agent, slot tree.Slot, above, below link.Link) 
 	sink := func(tree.Header, []byte) {}
 	inbox := overlay.NewInbox(func() {})
 	starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
-	a = joined(&Agent{inbox: inbox, requests: requests{signs: map[uint64]signOrigin{}}})
+	a = joined(t, &Agent{inbox: inbox, requests: requests{signs: map[uint64]signOrigin{}}})
 	up, above := memlink.Pair()
 	a.parent = overlay.NewEdge(up, tree.Up, overlay.OfParent(), inbox, sink, nil)
 	a.subtree = overlay.NewSubtree(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })

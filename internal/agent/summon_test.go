@@ -61,9 +61,9 @@ func TestWordsOfAnAgentThatCalls(t *testing.T) {
 	_, err = readSecret(file)
 	require.ErrorContains(t, err, "has mode 0644, not 0600")
 
-	_, err = joined(&Agent{}).callers(overlay.Range{Common: overlay.Common{Bulk: true}})
+	_, err = joined(t, &Agent{}).callers(overlay.Range{Common: overlay.Common{Bulk: true}})
 	require.ErrorContains(t, err, "this one did not")
-	p, err := joined(&Agent{calls: &calls{secret: tlslink.NewSecret()}}).callers(overlay.Range{})
+	p, err := joined(t, &Agent{calls: &calls{secret: tlslink.NewSecret()}}).callers(overlay.Range{})
 	require.NoError(t, err, "nobody is to call a leaf: it does not listen")
 	require.False(t, p.NeedsStaging())
 }

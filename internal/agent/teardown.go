@@ -64,7 +64,7 @@ func (l *life) childrenLate() {
 	late, moves := map[tree.Slot]overlay.Owed{}, false
 	for slot := range l.n.subtree.Children {
 		switch owed := l.owed(slot); {
-		case owed == overlay.OwesOutput && l.n.output.Moving():
+		case owed == overlay.OwesOutput && l.n.job.OutputMoves():
 			moves = true
 		case owed != "":
 			late[slot] = owed
@@ -86,15 +86,7 @@ func (l *life) owed(slot tree.Slot) overlay.Owed {
 	if l.end.Leaving() {
 		return overlay.OwesEnd
 	}
-	switch {
-	case l.n.job.OwesRanks(slot):
-		return overlay.OwesRanks
-	case l.n.output.Owes(slot):
-		return overlay.OwesOutput
-	case l.n.job.OwesCounters(slot):
-		return overlay.OwesCounters
-	}
-	return ""
+	return l.n.job.Owes(slot)
 }
 
 // cutOff ends the link to a child that owes something, and tells the user, unless

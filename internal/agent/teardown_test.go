@@ -44,7 +44,7 @@ func TestSilentChildren(t *testing.T) {
 			pipe := &sweptPipe{}
 			slot := a.subtree.Join(overlay.Joined{Link: near, Pipe: pipe, Host: overlay.HostEntry{Index: 1, Name: "n1"}})
 			launch(t, a, 1)
-			require.True(t, a.job.OwesRanks(slot))
+			require.Equal(t, overlay.OwesRanks, a.job.Owes(slot))
 			if x.excused {
 				a.life.noticeSilence(overlay.Message{From: slot, Value: overlay.Note{Silent: true}})
 			}
@@ -64,7 +64,7 @@ func TestSilentChildren(t *testing.T) {
 			}
 			a.subtree.Close()
 			require.EqualValues(t, 1, pipe.sweeps.Load())
-			require.False(t, a.job.OwesRanks(slot))
+			require.Empty(t, a.job.Owes(slot))
 			a.note(overlay.NoteAlways, "all was said")
 			noted := func() overlay.Note {
 				for {

@@ -35,10 +35,14 @@ func (lostWarden) SignalWorld(job.Number, int, syscall.Signal) error { return er
 func (lostWarden) Kill(job.Number, time.Duration) error              { return errGone }
 func (lostWarden) Sweep(context.Context, func(pid int) bool) error   { return errLeft }
 
-// joined has the parts of an agent know it, and gives it a job.
-func joined(a *Agent) *Agent {
+// joined has the parts of an agent know it, and gives it a job, which is closed after the test.
+func joined(t *testing.T, a *Agent) *Agent {
+	t.Helper()
 	a.join()
-	a.job = jobs.New(ofJob{a, job.Cold}, job.Cold)
+	var err error
+	a.job, err = jobs.New(ofJob{a, job.Cold}, job.Cold)
+	require.NoError(t, err)
+	t.Cleanup(func() { a.job.Leave(); a.job.Close() })
 	return a
 }
 
@@ -47,10 +51,9 @@ func joined(a *Agent) *Agent {
 func agentOf(t *testing.T, w Warden) (*Agent, <-chan overlay.Message) {
 	t.Helper()
 	parent, said := agenttest.Parent(t)
-	a := joined(&Agent{parent: parent, subtree: &overlay.Subtree{}, inbox: overlay.NewInbox(func() {}), now: time.Now, life: life{warden: w}})
+	a := joined(t, &Agent{parent: parent, subtree: &overlay.Subtree{}, inbox: overlay.NewInbox(func() {}), now: time.Now, life: life{warden: w}})
 	a.life.end, *a.job.End() = agenttest.EndOf(0, 1)
 	a.job.Ranged()
-	a.output = agenttest.NewOutput(t)
 	return a, said
 }
 

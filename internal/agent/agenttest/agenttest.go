@@ -66,11 +66,11 @@ func EndOf(waiting, running int) (node ending.Node, own ending.Job) {
 	return node, own
 }
 
-// NewOutput returns an output of an agent whose parent takes everything. It is closed after
+// NewOutput returns an output of a job whose parent takes everything. It is closed after
 // the test.
 func NewOutput(t *testing.T) *output.Output {
 	t.Helper()
-	o, err := output.New(func(tree.Header, []byte) error { return nil }, func() {})
+	o, err := output.New(job.Cold, func(tree.Header, []byte) error { return nil }, func() {})
 	require.NoError(t, err)
 	t.Cleanup(o.Close)
 	return o

@@ -34,9 +34,9 @@ func (j *Job) Do(actions []ending.Action) {
 				j.node.WardenLost(err)
 			}
 		case ending.Cut:
-			j.node.Output().CutOff(func(world int) bool { w := j.worlds[world]; return w == nil || w.living == 0 })
+			j.output.CutOff(func(world int) bool { w := j.worlds[world]; return w == nil || w.living == 0 })
 		case ending.CutAll:
-			j.node.Output().CutOff(func(int) bool { return true })
+			j.output.CutOff(func(int) bool { return true })
 		case ending.Shut:
 			j.shutPorts()
 		case ending.Forsake:
@@ -113,6 +113,6 @@ func (j *Job) allEnded(w *world) {
 	for _, r := range w.ranks {
 		j.stdin.shut(r)
 	}
-	j.node.Output().Complete(w.id)
+	j.output.Complete(w.id)
 	j.settle(w)
 }

@@ -26,7 +26,7 @@ func TestWhatRanksLeftIsKilledThoughAWorldNeverStarts(t *testing.T) {
 	kills := 0
 	a, first, _ := nodeOf(t, killedWarden{kills: &kills})
 	a.now = time.Now
-	a.output.Open(0, nil) // and not complete: something may write
+	a.job.output.Open(0, nil) // and not complete: something may write
 	r := first.ranks[0]
 	r.world = first
 	a.job.ranks.ended(r, overlay.Done{Ranks: 1})

@@ -43,9 +43,6 @@ func (j *Job) OpenDoor() (*os.File, error) { return j.door.Open(atDoor{j}) }
 // Turn carries out what servers want done. It is called after each batch of events.
 func (j *Job) Turn() { j.serving.turn() }
 
-// OutputIdle is told that nothing here can write to a rank's output any more.
-func (j *Job) OutputIdle() { j.Do(j.end.OutputIdle(j.node.End())) }
-
 // WardenUp is told that the node has its warden.
 func (j *Job) WardenUp() {
 	if j.stopped {
@@ -114,23 +111,25 @@ func (j *Job) Without(slot tree.Slot) {
 	j.stdin.drop(slot)
 }
 
-// OwesRanks reports whether a child has still to tell the ends of ranks; OwesCounters, its
-// counters.
-func (j *Job) OwesRanks(slot tree.Slot) bool {
+// Owes returns a child's debt at the end of the job, "" for none: counters also while its clock
+// is being measured for them.
+func (j *Job) Owes(slot tree.Slot) overlay.Owed {
 	for _, w := range j.worlds {
 		if w.done.owed[slot] {
-			return true
+			return overlay.OwesRanks
 		}
 	}
-	return false
+	if j.output.Owes(slot) {
+		return overlay.OwesOutput
+	}
+	if c := j.accounts.collection; c != nil && (c.gather.owed[slot] || c.timed[slot]) {
+		return overlay.OwesCounters
+	}
+	return ""
 }
 
-// OwesCounters reports whether a child has still to tell its counters, or its clock is being
-// measured for them.
-func (j *Job) OwesCounters(slot tree.Slot) bool {
-	c := j.accounts.collection
-	return c != nil && (c.gather.owed[slot] || c.timed[slot])
-}
+// OutputMoves reports whether output goes up, or waits for the parent to take it.
+func (j *Job) OutputMoves() bool { return j.output.Moving() }
 
 // Timed is told that the clock of a child is measured.
 func (j *Job) Timed(slot tree.Slot) { j.accounts.timed(slot) }
@@ -140,6 +139,7 @@ func (j *Job) ModexOfLost(h tree.Header, body []byte) { j.pmix.modexOfLost(h, bo
 
 // Leave begins the job's end on a node that leaves the tree.
 func (j *Job) Leave() {
+	j.output.Abandon()
 	if j.linger != nil {
 		j.linger.Stop()
 	}
@@ -173,4 +173,5 @@ func (j *Job) Close() {
 		j.libraries.Close()
 	}
 	j.door.Close()
+	j.output.Close()
 }

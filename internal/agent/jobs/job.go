@@ -6,9 +6,12 @@ import (
 	"github.com/golaunch/golaunch/internal/agent/ending"
 	"github.com/golaunch/golaunch/internal/agent/files"
 	"github.com/golaunch/golaunch/internal/agent/mpi"
+	"github.com/golaunch/golaunch/internal/agent/output"
 	"github.com/golaunch/golaunch/internal/agent/serve/servetree"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
+	"github.com/golaunch/golaunch/tree"
 )
 
 // Job is one job on this node: its worlds, and what they need. Each part has a file of its
@@ -27,6 +30,7 @@ type Job struct {
 	newest   int            // highest number of a world so far
 	early    early          // what has come of worlds before they came
 
+	output    *output.Output // of its ranks here and below
 	stopped   bool           // by Ctrl-Z: no rank is to run
 	libraries *mpi.Libraries // nil before the range
 	door      servetree.Door
@@ -48,8 +52,19 @@ type Job struct {
 	profiling profiling
 }
 
-// New returns a job of a node, of which nothing is known but its number.
-func New(n Node, number job.Number) *Job {
+// New returns a job of a node, of which nothing is known but its number. Leave and Close
+// release it.
+func New(n Node, number job.Number) (j *Job, err error) {
+	j = without(n, number)
+	parent := n.Parent()
+	j.output, err = output.New(number, func(h tree.Header, body []byte) error {
+		return parent.SendNow(link.Stdio, h, body)
+	}, func() { n.Post(func() { j.Do(j.end.OutputIdle(n.End())) }) })
+	return j, err
+}
+
+// without returns a job that has no output yet.
+func without(n Node, number job.Number) *Job {
 	j := &Job{number: number, worlds: map[int]*world{}}
 	j.owners.byPID = map[int]*rank{}
 	j.door.Note, j.door.Find, j.door.Owner = n.Note, j.serving.treeOf, j.owners.ownerOf

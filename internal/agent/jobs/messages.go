@@ -100,5 +100,11 @@ func (j *Job) FromChild(m overlay.Message) (mine bool, err error) {
 // TakeInput takes standard input from the parent; an empty body is its end.
 func (j *Job) TakeInput(h tree.Header, body []byte) { j.stdin.take(h, body) }
 
+// TakeOutput takes what a child says of the ranks' output. It may be called from any goroutine,
+// and waits while there is no room.
+func (j *Job) TakeOutput(from tree.Slot, h tree.Header, body []byte) {
+	j.output.FromChild(from, h, body)
+}
+
 // TakeFile takes a part of a file from the parent. It may be called from any goroutine.
 func (j *Job) TakeFile(h tree.Header, body []byte) { j.staging.files.Take(h, body) }

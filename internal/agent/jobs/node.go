@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/agent/ending"
-	"github.com/golaunch/golaunch/internal/agent/output"
 	"github.com/golaunch/golaunch/internal/agent/serve"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
@@ -50,10 +49,9 @@ type Node interface {
 	CloseFD(fd int)
 	Forget(fd int)
 
-	// Subtree, Parent and Output are the node's links, and the way of output up.
+	// Subtree and Parent are the node's links.
 	Subtree() *overlay.Subtree
 	Parent() *overlay.Edge
-	Output() *output.Output
 	// Up queues a message to the parent, for the launcher; Route, one step toward a host
 	// below, if the way is still there; PassOn, toward any host.
 	Up(s link.Stream, kind tree.Kind, body []byte)

@@ -14,7 +14,6 @@ import (
 	"github.com/golaunch/golaunch/internal/agent/agenttest"
 	"github.com/golaunch/golaunch/internal/agent/ending"
 	"github.com/golaunch/golaunch/internal/agent/files"
-	"github.com/golaunch/golaunch/internal/agent/output"
 	"github.com/golaunch/golaunch/internal/agent/serve"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
@@ -42,7 +41,6 @@ type testNode struct {
 	handlers   map[int]serve.Handler
 	subtree    *overlay.Subtree
 	parent     *overlay.Edge
-	output     *output.Output
 	watched    int     // how often the warden was given its time
 	dropped    []error // messages that were found wrong
 	broken     []error
@@ -65,7 +63,6 @@ func (n *testNode) Now() time.Time                          { return n.now() }
 func (n *testNode) Startup() Startup                        { return n.startup }
 func (n *testNode) Subtree() *overlay.Subtree               { return n.subtree }
 func (n *testNode) Parent() *overlay.Edge                   { return n.parent }
-func (n *testNode) Output() *output.Output                  { return n.output }
 func (n *testNode) Broken(_ tree.Slot, err error)           { n.broken = append(n.broken, err) }
 func (n *testNode) StartedBelow(tree.Slot, overlay.Started) {}
 func (n *testNode) Warden() Warden                          { return n.warden }
@@ -169,7 +166,7 @@ func (n *testNode) ReadHostFiles(string, []string, func([]overlay.HostFile)) {}
 // joined has the parts of a node's job know it.
 func joined(n *testNode) *testNode {
 	if n.job == nil {
-		n.job = New(n, job.Cold)
+		n.job = without(n, job.Cold)
 	} else {
 		n.job.number = job.Cold
 		n.job.join(n)
@@ -212,7 +209,7 @@ func nodeOf(t *testing.T, w Warden) (*testNode, *world, <-chan overlay.Message) 
 	n.end, n.job.end = agenttest.EndOf(0, 1)
 	n.job.Ranged()
 	n.job.staging.files = files.New(func(string, error) {})
-	n.output = agenttest.NewOutput(t)
+	n.job.output = agenttest.NewOutput(t)
 	first := &world{ranks: []*rank{{}}, living: 1, launched: true, mpi: &fakeLibraries{}}
 	first.done.Merge = (*overlay.Done).Merge
 	first.done.Expect(1)
@@ -244,12 +241,17 @@ func (noPipe) Close() error                { return nil }
 func (noPipe) Diagnostics() string         { return "" }
 func (noPipe) PeerAddr() string            { return "" }
 
+// outputOf makes the sink for the output of a child's ranks.
+func (n *testNode) outputOf(child tree.Slot) overlay.Sink {
+	return func(h tree.Header, body []byte) { n.job.TakeOutput(child, h, body) }
+}
+
 // withChildren gives a node children, each with the hosts that it is given, and returns
 // the far ends of their links.
 func withChildren(t *testing.T, n *testNode, ranges ...[]overlay.HostEntry) (children []link.Link) {
 	t.Helper()
 	starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, n.inbox, nil)
-	n.subtree = overlay.NewSubtree(starter, overlay.Common{}, n.inbox, n.output.Child)
+	n.subtree = overlay.NewSubtree(starter, overlay.Common{}, n.inbox, n.outputOf)
 	n.subtree.Begin(overlay.Ready{}, nil, 1)
 	for _, r := range ranges {
 		near, far := memlink.Pair()

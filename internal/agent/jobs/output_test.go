@@ -27,7 +27,7 @@ func TestALostChildHasStartedOnce(t *testing.T) {
 	parent := overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
 	t.Cleanup(func() { parent.Close(); above.Close() })
 	a := joined(&testNode{parent: parent})
-	a.output = agenttest.NewOutput(t)
+	a.job.output = agenttest.NewOutput(t)
 	peers := []tree.Slot{0, 1}
 	w := &world{peers: peers}
 	w.started.Merge = (*overlay.Started).Merge

@@ -44,7 +44,7 @@ func (s atPMIx) Say(r job.RankID, stderr bool, text string) {
 	if stderr {
 		stream = stdio.Stderr
 	}
-	if !s.j.node.Output().Say(r, stream, []byte(text)) {
+	if !s.j.output.Say(r, stream, []byte(text)) {
 		s.j.node.Note(0, "rank %v: %s", r, text)
 	}
 }

@@ -20,7 +20,7 @@ func TestAnswersOfTheRootPartOnTheirWay(t *testing.T) {
 	a, _, _ := nodeOf(t, lostWarden{})
 	a.self.Index = 0
 	starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, a.inbox, nil)
-	a.subtree = overlay.NewSubtree(starter, overlay.Common{}, a.inbox, a.output.Child)
+	a.subtree = overlay.NewSubtree(starter, overlay.Common{}, a.inbox, a.outputOf)
 	a.subtree.Begin(overlay.Ready{}, nil, 1)
 	t.Cleanup(func() { a.subtree.Close() })
 	var arrived []chan overlay.PMIxAnswer

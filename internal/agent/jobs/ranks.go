@@ -104,10 +104,10 @@ func (rs *ranks) neverStart(w *world) {
 		r.Exited = true
 		rs.j.stdin.shut(r)
 	}
-	rs.j.node.Output().Complete(w.id)
+	rs.j.output.Complete(w.id)
 	rs.j.startedIf(w, w.started.Add(w.own))
 	rs.j.settle(w)
-	rs.j.Do(rs.j.end.RanksNever(rs.j.node.End(), waited, rs.j.node.Output().Quiet()))
+	rs.j.Do(rs.j.end.RanksNever(rs.j.node.End(), waited, rs.j.output.Quiet()))
 }
 
 // openFiles is how many files an agent may have open once its ranks run: two pipes of
@@ -218,9 +218,9 @@ func (rs *ranks) started(e proc.Started) {
 	r.PID, rs.j.owners.byPID[e.PID] = e.PID, r
 	r.recordStart(e)
 	r.world.own.Ranks++
-	errs := []error{rs.j.node.Output().Add(r.id(), stdio.Stdout, e.Stdout)}
+	errs := []error{rs.j.output.Add(r.id(), stdio.Stdout, e.Stdout)}
 	if e.Stderr >= 0 {
-		errs = append(errs, rs.j.node.Output().Add(r.id(), stdio.Stderr, e.Stderr))
+		errs = append(errs, rs.j.output.Add(r.id(), stdio.Stderr, e.Stderr))
 	}
 	errs = append(errs, r.world.giveSocket(r, e.PMI))
 	for _, err := range errs {
@@ -239,7 +239,7 @@ func (rs *ranks) born(w *world) {
 	if w.unborn--; w.unborn == 0 {
 		defer rs.j.owners.allBorn()
 		rs.j.accounts.stamp(w, phaseStarted)
-		rs.j.node.Output().Complete(w.id)
+		rs.j.output.Complete(w.id)
 		rs.j.startedIf(w, w.started.Add(w.own))
 	}
 }
@@ -336,5 +336,5 @@ func (rs *ranks) ended(r *rank, d overlay.Done) {
 	if w.living--; w.living == 0 {
 		rs.j.accounts.stamp(w, phaseEnded)
 	}
-	rs.j.Do(rs.j.end.RankEnded(rs.j.node.End(), w.living == 0, rs.j.node.Output().Quiet()))
+	rs.j.Do(rs.j.end.RankEnded(rs.j.node.End(), w.living == 0, rs.j.output.Quiet()))
 }

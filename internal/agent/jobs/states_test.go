@@ -120,7 +120,7 @@ func TestAnAgentTellsTheStatesOfItsRanks(t *testing.T) {
 func TestASilentChildIsNotWaitedFor(t *testing.T) {
 	a, _, said := nodeOf(t, lostWarden{})
 	starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, a.inbox, nil)
-	a.subtree = overlay.NewSubtree(starter, overlay.Common{}, a.inbox, a.output.Child)
+	a.subtree = overlay.NewSubtree(starter, overlay.Common{}, a.inbox, a.outputOf)
 	for h := range job.HostIndex(2) {
 		near, remote := memlink.Pair()
 		far := overlay.NewEdge(remote, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), func(tree.Header, []byte) {}, nil)

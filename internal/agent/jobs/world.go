@@ -64,7 +64,7 @@ func (j *Job) takeLaunch(l overlay.Launch) error {
 	j.env.takeEnviron()
 	j.env.takeIface()
 	if l.Timed {
-		j.node.Output().Time()
+		j.output.Time()
 	}
 	j.node.End().Launched()
 	j.launched = time.Now()
@@ -210,7 +210,7 @@ func (j *Job) begin(w *world) error {
 		w.started.awaits(slot)
 		w.done.awaits(slot)
 	}
-	j.node.Output().Open(w.id, w.peers)
+	j.output.Open(w.id, w.peers)
 	for _, s := range w.servers.all {
 		if err := s.Start(); err != nil {
 			return err
@@ -299,7 +299,7 @@ func (j *Job) worldWithout(w *world, slot tree.Slot) {
 	if !slices.Contains(w.peers, slot) {
 		return
 	}
-	j.node.Output().Drain(w.id, slot)
+	j.output.Drain(w.id, slot)
 	j.startedIf(w, w.started.without(slot))
 	j.doneIf(w, w.done.without(slot))
 }

@@ -1,4 +1,4 @@
-// Package output moves what ranks write towards the launcher: one goroutine reads
+// Package output moves what ranks of a job write towards the launcher: one goroutine reads
 // the pipes of this node's ranks in turn, the children's links deliver theirs, and
 // one goroutine sends. All of it is held up when the parent takes no more; nothing
 // else of the agent is.
@@ -18,8 +18,8 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// Output is that of one agent and what is below it. Its methods may be called from
-// any goroutine; but for the sinks of Child, none waits for the parent.
+// Output is that of one job on a node and below it. Its methods may be called from any
+// goroutine; but for FromChild and Close, none waits for the parent.
 type Output struct {
 	send   func(tree.Header, []byte) error
 	poller *unix.Poller
@@ -41,15 +41,15 @@ type Output struct {
 	tasks sync.WaitGroup
 }
 
-// New returns an output that goes up by send, which may block, from a goroutine of
-// its own; an error ends it. Idle is told, from the reading goroutine, whenever
-// nothing on this node can write to a rank's output any more. Close releases it.
-func New(send func(tree.Header, []byte) error, idle func()) (*Output, error) {
+// New returns the output of a job, which goes up by send, which may block, from a goroutine
+// of its own; an error ends it. Idle is told, from the reading goroutine, whenever nothing
+// on this node can write to a rank's output any more. Close releases it.
+func New(n job.Number, send func(tree.Header, []byte) error, idle func()) (*Output, error) {
 	poller, err := unix.NewPoller()
 	if err != nil {
 		return nil, err
 	}
-	o := &Output{send: send, poller: poller, idle: idle, pipes: map[uint64]source{}, owed: newOwed()}
+	o := &Output{send: send, poller: poller, idle: idle, pipes: map[uint64]source{}, queue: queue{job: n}, owed: newOwed()}
 	o.changed.L = &o.mu
 	o.tasks.Go(o.read)
 	o.tasks.Go(o.sendAll)
@@ -78,15 +78,13 @@ func (o *Output) Open(world int, children []tree.Slot) {
 	o.owed.open(world, children)
 }
 
-// Child makes the sink of a child's link. It waits while there is no room.
-func (o *Output) Child(slot tree.Slot) overlay.Sink {
-	return func(h tree.Header, body []byte) {
-		switch h.Kind {
-		case overlay.KindOutput:
-			o.enqueue(body)
-		case overlay.KindDrained:
-			o.Drain(int(h.World), slot)
-		}
+// FromChild takes a message of a child. It waits while there is no room.
+func (o *Output) FromChild(slot tree.Slot, h tree.Header, body []byte) {
+	switch h.Kind {
+	case overlay.KindOutput:
+		o.enqueue(body)
+	case overlay.KindDrained:
+		o.Drain(int(h.World), slot)
 	}
 }
 
@@ -243,11 +241,12 @@ func (o *Output) Abandon() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.over = true
-	o.queue = queue{}
+	o.queue.take()
 	o.changed.Broadcast()
 }
 
-// Close ends both goroutines and closes what pipes are left.
+// Close ends both goroutines and closes what pipes are left. It waits for a message on its
+// way to the parent, which the end of the link ends.
 func (o *Output) Close() {
 	o.Abandon()
 	o.mu.Lock()

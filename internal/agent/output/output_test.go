@@ -28,7 +28,7 @@ type message struct {
 func newTest(t *testing.T) (o *Output, sent <-chan message, idle <-chan bool) {
 	t.Helper()
 	messages, quiet := make(chan message, 100), make(chan bool, 100)
-	o, err := New(func(h tree.Header, body []byte) error {
+	o, err := New(job.Cold, func(h tree.Header, body []byte) error {
 		messages <- message{h.Kind, h.World, string(body)}
 		return nil
 	}, func() { quiet <- true })
@@ -55,11 +55,11 @@ func TestALostChildIsDrainedOnce(t *testing.T) {
 	o.Open(0, []tree.Slot{0, 1})
 	o.Complete(0)
 	<-idle // only the children are waited for
-	o.Child(0)(drainedHeader(0), nil)
+	o.FromChild(0, drainedHeader(0), nil)
 	o.Drain(0, 0) // lost
 	last := record(0, "last words\n")
-	o.Child(1)(tree.Header{Kind: overlay.KindOutput, Job: job.Cold}, []byte(last.body))
-	o.Child(1)(drainedHeader(0), nil)
+	o.FromChild(1, tree.Header{Kind: overlay.KindOutput, Job: job.Cold}, []byte(last.body))
+	o.FromChild(1, drainedHeader(0), nil)
 	require.Equal(t, last, <-sent)
 	require.Equal(t, drained(0), <-sent)
 }
@@ -68,7 +68,7 @@ func TestALostChildIsDrainedOnce(t *testing.T) {
 // before this agent has opened it.
 func TestAChildMayBeDrainedEarly(t *testing.T) {
 	o, sent, _ := newTest(t)
-	o.Child(1)(drainedHeader(7), nil)
+	o.FromChild(1, drainedHeader(7), nil)
 	o.Open(7, []tree.Slot{1})
 	o.Complete(7)
 	require.Equal(t, drained(7), <-sent)
@@ -163,7 +163,7 @@ func TestAPipeIsCutOffWhileItIsWritten(t *testing.T) {
 func TestOutputIsHeldUp(t *testing.T) {
 	var taken int
 	sending, goOn := make(chan bool, 1), make(chan bool)
-	o, err := New(func(tree.Header, []byte) error {
+	o, err := New(job.Cold, func(tree.Header, []byte) error {
 		if taken++; taken > 1 {
 			return errors.New("gone")
 		}
@@ -180,7 +180,7 @@ func TestOutputIsHeldUp(t *testing.T) {
 	o.enqueue(much)
 	held := make(chan bool)
 	go func() { // ends when the parent is gone
-		o.Child(0)(tree.Header{Kind: overlay.KindOutput, Job: job.Cold}, much)
+		o.FromChild(0, tree.Header{Kind: overlay.KindOutput, Job: job.Cold}, much)
 		close(held)
 	}()
 	o.Complete(0)

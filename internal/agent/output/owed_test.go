@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
@@ -82,7 +81,7 @@ func TestWhoOwesOutput(t *testing.T) {
 // Records that follow each other share a message, up to its size; the end of a
 // world stays between what came before and after.
 func TestQueue(t *testing.T) {
-	var q queue
+	q := queue{job: 7}
 	q.put([]byte("a"))
 	q.put([]byte("b"))
 	q.putDrained(5)
@@ -96,7 +95,7 @@ func TestQueue(t *testing.T) {
 	next := func(kind tree.Kind, world uint16, length int) {
 		t.Helper()
 		h, body := batch.next()
-		require.Equal(t, tree.Header{Kind: kind, Job: job.Cold, World: world, To: tree.Launcher, From: tree.Launcher}, h)
+		require.Equal(t, tree.Header{Kind: kind, Job: 7, World: world, To: tree.Launcher, From: tree.Launcher}, h)
 		require.Len(t, body, length)
 	}
 	next(overlay.KindOutput, 0, 2)

@@ -11,9 +11,10 @@ const (
 	frame = 64 << 10 // bytes of output in one message at most
 )
 
-// queue is what goes up, in order: output records, and the word that a world has
+// queue is what goes up of a job, in order: output records, and the word that a world has
 // no more.
 type queue struct {
+	job    job.Number
 	pieces []piece
 	bytes  int // of records
 }
@@ -38,7 +39,7 @@ func (q *queue) putDrained(world int) {
 // take empties the queue.
 func (q *queue) take() queue {
 	all := *q
-	*q = queue{}
+	*q = queue{job: all.job}
 	return all
 }
 
@@ -46,7 +47,7 @@ func (q *queue) take() queue {
 func (q *queue) next() (h tree.Header, body []byte) {
 	first := q.pieces[0]
 	q.pieces = q.pieces[1:]
-	h = tree.Header{Kind: overlay.KindOutput, Job: job.Cold, To: tree.Launcher, From: tree.Launcher}
+	h = tree.Header{Kind: overlay.KindOutput, Job: q.job, To: tree.Launcher, From: tree.Launcher}
 	if first.drained {
 		h.Kind, h.World = overlay.KindDrained, uint16(first.world)
 		return h, nil
