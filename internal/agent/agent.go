@@ -48,12 +48,14 @@ type Agent struct {
 	progress progress
 	transit  transit
 
-	job *jobs.Job
+	jobs *table
+	cold *jobs.Job // the first, which has the node's share of an allocation
 }
 
 // join has the parts of an agent know it.
 func (a *Agent) join() {
 	a.life.n, a.machine.n, a.requests.n, a.progress.n, a.transit.n = a, a, a, a, a
+	a.jobs = newTable()
 }
 
 // Events of the agent itself, beside those of package overlay.
@@ -87,7 +89,9 @@ func (a *Agent) run() error {
 		for _, e := range events {
 			a.handle(e)
 		}
-		a.job.Turn()
+		for _, j := range a.jobs.list() {
+			j.Turn()
+		}
 		a.life.orphanEnds()
 	}
 	return nil
@@ -130,7 +134,9 @@ func (a *Agent) handle(e overlay.Event) {
 	case progressDue:
 		a.progress.tell()
 	case inputArrived:
-		a.job.TakeInput(e.header, e.body)
+		if j := a.jobOf(e.header.Job); j != nil {
+			j.TakeInput(e.header, e.body)
+		}
 	case noiseHeard:
 		a.noteOf(job.TreeItself, e.host, 1, "printed at login: %s", e.line)
 	case keyAccepted:
@@ -166,16 +172,17 @@ func (a *Agent) message(m overlay.Message) error {
 }
 
 func (a *Agent) fromParent(m overlay.Message) error {
-	kind := m.Header.Kind
+	kind, n := m.Header.Kind, m.Header.Job
 	switch { // of what may overtake the range, on its own stream
 	case kind == overlay.KindPing:
 		return overlay.Take(m, func(p overlay.Ping) error { a.pong(p, m.Residence()); return nil })
 	case kind == overlay.KindSignal && a.subtree == nil:
-		return overlay.Take(m, a.job.Signal)
+		if j := a.jobOf(n); j != nil {
+			return overlay.Take(m, j.Signal)
+		}
+		return nil
 	case kind != overlay.KindRange && a.subtree == nil:
 		return fmt.Errorf("message of kind %d before the range", kind)
-	case overlay.BetweenServers(kind):
-		return a.fromServer(m)
 	}
 	switch kind {
 	case overlay.KindRange:
@@ -185,13 +192,23 @@ func (a *Agent) fromParent(m overlay.Message) error {
 	case overlay.KindGrow:
 		return overlay.Take(m, a.grow)
 	case overlay.KindLateLaunch:
-		a.subtree.BroadcastNew(link.KVS, overlay.KindLaunch, m.Header.Job, m.Body)
+		a.subtree.BroadcastNew(link.KVS, overlay.KindLaunch, n, m.Body)
 		return nil
 	case overlay.KindLaunch:
 		a.noMoreCalls()
 		defer a.subtree.Worlds.Learn()()
 	}
-	return a.job.FromParent(m)
+	if n == job.TreeItself {
+		return fmt.Errorf("unexpected message of kind %d from the parent", kind)
+	}
+	switch j := a.jobOf(n); {
+	case j == nil:
+		return nil
+	case overlay.BetweenServers(kind):
+		return a.fromServer(j, m)
+	default:
+		return j.FromParent(m)
+	}
 }
 
 func (a *Agent) fromChild(m overlay.Message) error {
@@ -213,13 +230,19 @@ func (a *Agent) fromChild(m overlay.Message) error {
 	case overlay.KindProgress:
 		return overlay.Take(m, func(p overlay.Progress) error { a.progress.of(m.From, p); return nil })
 	}
-	if mine, err := a.job.FromChild(m); mine {
-		return err
+	if n := m.Header.Job; n != job.TreeItself {
+		j := a.jobs.find(n)
+		if j == nil {
+			return nil
+		}
+		if mine, err := j.FromChild(m); mine {
+			return err
+		}
+		if overlay.BetweenServers(m.Header.Kind) {
+			return a.fromServer(j, m)
+		}
 	}
-	switch {
-	case overlay.BetweenServers(m.Header.Kind):
-		return a.fromServer(m)
-	case overlay.ForLauncher(m.Header.Kind):
+	if overlay.ForLauncher(m.Header.Kind) {
 		a.life.noticeSilence(m)
 		a.parent.Pass(m)
 		return nil

@@ -24,7 +24,9 @@ func (a *Agent) takeRange(r overlay.Range) error {
 	}
 	a.self, a.root, a.common, a.parentName = r.Self, r.Root, r.Common, r.Parent
 	a.above.Launcher(r.Root)
-	a.job.Ranged()
+	for _, j := range a.jobs.list() {
+		j.Ranged()
+	}
 	a.stamp(phaseRange)
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	if len(r.Hosts) > 0 {
@@ -44,7 +46,7 @@ func (a *Agent) takeRange(r overlay.Range) error {
 	if !r.Self.Relay() { // a relay has no ranks
 		var shared *overlay.Shared
 		if !a.harness.shared() {
-			shared = a.job.OpenShare()
+			shared = a.cold.OpenShare()
 		}
 		a.life.startWarden()
 		n := overlay.NodeInfo{Index: r.Self.Index, HostName: a.hello.HostName, Addr: a.hello.Addr, Cores: a.hello.Cores, Shared: shared}
@@ -58,8 +60,8 @@ func (a *Agent) takeRange(r overlay.Range) error {
 // outputOf makes the sink for the output of a child's ranks.
 func (a *Agent) outputOf(child tree.Slot) overlay.Sink {
 	return func(h tree.Header, body []byte) {
-		if h.Job == a.job.Number() {
-			a.job.TakeOutput(child, h, body)
+		if j := a.jobs.find(h.Job); j != nil {
+			j.TakeOutput(child, h, body)
 		}
 	}
 }
@@ -87,7 +89,7 @@ func (a *Agent) grow(r overlay.Range) error {
 	a.machine.moreProcessors()
 	r.Levels = max(r.Levels, a.common.Levels)
 	a.common.Levels = r.Levels
-	a.life.tearDown.Grown(r.Levels)
+	a.life.tearDown.grown(r.Levels)
 	starter, err := a.starter(r)
 	if err == nil {
 		a.subtree.Grow(starter, r.Common, r.Hosts, r.Degree)
@@ -129,8 +131,8 @@ func (a *Agent) piper(r overlay.Range) (bootstrap.Piper, error) {
 func (l *life) startWarden() {
 	// Agents of one machine must not end each other's ranks.
 	ctx, id := l.n.ctx, overlay.NodeJob(l.n.self.Index, l.n.common.JobID)
-	shared, err := l.n.job.OpenDoor()
-	held := l.n.job.ShareFile()
+	shared, err := l.n.cold.OpenDoor()
+	held := l.n.cold.ShareFile()
 	l.n.wardenStep.Begin = l.n.now()
 	l.end.WardenBegun()
 	l.wardenStart.Go(func() { // ends when the warden is up, or its start failed or is called off
@@ -193,7 +195,8 @@ func (a *Agent) childLost(slot tree.Slot, cause error) {
 		delete(a.progress.below, slot)
 		return
 	}
-	if len(died) > 0 && !a.job.Launched() {
+	launched := a.life.end.HadLaunch()
+	if len(died) > 0 && !launched {
 		a.up(link.Service, overlay.KindDied, job.TreeItself, overlay.Encode(overlay.Died{Dead: died}))
 	}
 	// After the failure: the launcher must not hear that all ranks have ended
@@ -201,18 +204,22 @@ func (a *Agent) childLost(slot tree.Slot, cause error) {
 	defer a.doWithout(slot)
 	phase := "running"
 	switch {
-	case a.life.end.Leaving(), !a.job.Launched() && !host.Relay():
+	case a.life.end.Leaving(), !launched && !host.Relay():
 		return
-	case !a.job.Launched(): // nothing replaces a relay, so nothing is waited for
+	case !launched: // nothing replaces a relay, so nothing is waited for
 		phase, below = "starting", 0
 	}
 	f := overlay.Lost(host.Index, phase, a.subtree.Explain(slot, cause), below)
 	f.Lost = tree.MakeHosts(append(a.subtree.Below(slot), host.Index))
-	a.job.LostChild(slot, host.Name, f, overlay.Known(cause))
+	for _, j := range a.jobs.open() {
+		j.LostChild(slot, host.Name, f, overlay.Known(cause))
+	}
 }
 
 // doWithout stops waiting for a child that is lost.
 func (a *Agent) doWithout(slot tree.Slot) {
 	delete(a.progress.below, slot)
-	a.job.Without(slot)
+	for _, j := range a.jobs.list() {
+		j.Without(slot)
+	}
 }

@@ -39,7 +39,9 @@ type endTimers struct {
 func (l *life) do(actions []ending.Action) {
 	for i, x := range actions {
 		if x.Job != 0 {
-			l.n.job.Do(actions[i : i+1])
+			if j := l.n.jobs.here(x.Job); j != nil {
+				j.Do(actions[i : i+1])
+			}
 			continue
 		}
 		switch x.Do {
@@ -68,8 +70,11 @@ func (l *life) do(actions []ending.Action) {
 }
 
 // ends are how far the ends of the jobs are.
-func (a *Agent) ends() []ending.Numbered {
-	return []ending.Numbered{{Number: a.job.Number(), Job: a.job.End()}}
+func (a *Agent) ends() (all []ending.Numbered) {
+	for _, j := range a.jobs.list() {
+		all = append(all, ending.Numbered{Number: j.Number(), Job: j.End()})
+	}
+	return all
 }
 
 // put has an event come after a while, in place of the one that the timer was set
@@ -91,7 +96,9 @@ func (t *endTimers) stop() {
 
 // parentEnded begins the orderly end.
 func (l *life) parentEnded() {
-	l.n.job.HearLast()
+	for _, j := range l.n.jobs.list() {
+		j.HearLast()
+	}
 	l.do(l.end.ParentEnded(l.n.ends()...))
 }
 
@@ -99,8 +106,10 @@ func (l *life) parentEnded() {
 // the agent's standard error.
 func (l *life) unfitFor(why error) {
 	l.unfit = why
-	if l.n.job.Launched() {
-		l.n.job.NodeFailed("start warden", why)
+	for _, j := range l.n.jobs.list() {
+		if j.Launched() {
+			j.NodeFailed("start warden", why)
+		}
 	}
 }
 
@@ -121,14 +130,17 @@ func (l *life) takeLateWarden() {
 func (a *Agent) close() {
 	a.life.timers.stop()
 	a.life.tearDown.stop()
-	a.job.Leave()
+	a.jobs.close()
+	for _, j := range a.jobs.list() {
+		j.Leave()
+	}
 	if a.subtree != nil {
 		a.stop()
 	}
 	if a.life.end.Lost() {
 		a.parent.Close()
 	} else {
-		a.job.CloseShare() // before the launcher ends: the next job wants it
+		a.cold.CloseShare() // before the launcher ends: the next job wants it
 		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 		defer cancel()
 		a.parent.End(ctx) // if the parent does not answer, there is nobody to tell
@@ -137,8 +149,10 @@ func (a *Agent) close() {
 	if a.life.warden != nil {
 		a.life.warden.Close()
 	}
-	a.job.CloseShare()
-	a.job.RemoveScratch()
+	a.cold.CloseShare()
+	for _, j := range a.jobs.list() {
+		j.RemoveScratch()
+	}
 	if a.subtree != nil {
 		a.subtree.Close()
 	}
@@ -151,6 +165,8 @@ func (a *Agent) close() {
 	for _, f := range a.machine.memFiles {
 		f.Close()
 	}
-	a.job.Close()
+	for _, j := range a.jobs.list() {
+		j.Close()
+	}
 	a.poller.Close()
 }

@@ -70,7 +70,7 @@ func TestAnAgentLeavesAfterItsChildren(t *testing.T) {
 			starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
 			sink := func(tree.Header, []byte) {}
 			a, _ := agentOf(t, nil)
-			a.inbox, a.stop, a.life.end, *a.job.End() = inbox, func() {}, ending.Node{}, ending.Job{}
+			a.inbox, a.stop, a.life.end, *a.cold.End() = inbox, func() {}, ending.Node{}, ending.Job{}
 			a.subtree = overlay.NewSubtree(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
 			a.subtree.Begin(overlay.Ready{}, nil, 2)
 			near, remote := memlink.Pair()
@@ -146,7 +146,7 @@ func TestTheEndIsCarriedOut(t *testing.T) {
 	t.Run("of a job", func(t *testing.T) {
 		var told []string
 		a, _ := agentOf(t, toldWarden{told: &told})
-		a.life.do([]ending.Action{{Do: ending.Kill, Job: a.job.Number()}})
+		a.life.do([]ending.Action{{Do: ending.Kill, Job: a.cold.Number()}})
 		require.Equal(t, []string{"kill"}, told)
 	})
 }

@@ -34,7 +34,7 @@ func withChildren(t *testing.T, a *Agent, ranges ...[]overlay.HostEntry) (childr
 // does not pass on: it tells the launcher who has said it, and its other child goes on.
 func TestForgeriesAreNotPassedOn(t *testing.T) {
 	a, said := agentOf(t, lostWarden{})
-	a.life.end, *a.job.End() = agenttest.EndOf(0, 0)
+	a.life.end, *a.cold.End() = agenttest.EndOf(0, 0)
 	woken := make(chan struct{}, 1)
 	a.inbox = overlay.NewInbox(func() {
 		select {
@@ -77,7 +77,7 @@ func TestForgeriesAreNotPassedOn(t *testing.T) {
 	tell(1, others)
 	require.Equal(t, others, heard())
 	last := job.Failure{Class: job.CauseAbort, Rank: 2, Host: 2, Code: 3, Age: overlay.MaxAge}
-	_, err := a.job.FromChild(overlay.Message{From: 1, Header: tree.Header{Kind: overlay.KindFailure, Job: job.Cold}, Value: others}) // the same, told again
+	_, err := a.cold.FromChild(overlay.Message{From: 1, Header: tree.Header{Kind: overlay.KindFailure, Job: job.Cold}, Value: others}) // the same, told again
 	require.NoError(t, err)
 	tell(1, last)
 	for heard := false; !heard; {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/golaunch/golaunch/internal/agent/jobs"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
@@ -30,20 +31,22 @@ func (t *transit) pass(m overlay.Message) {
 	} else if !t.n.subtree.Gone(m.Header.To) {
 		t.n.parent.Pass(m)
 	} else if m.Header.Kind == overlay.KindPMIxModex {
-		t.n.job.ModexOfLost(m.Header, m.Body)
+		if j := t.n.jobs.find(m.Header.Job); j != nil {
+			j.ModexOfLost(m.Header, m.Body)
+		}
 	}
 }
 
-// fromNode takes one that came from a neighbor. Which node wrote it is known by the
+// fromNode takes one about a job that came from a neighbor. Which node wrote it is known by the
 // subtree it came from.
-func (t *transit) fromNode(m overlay.Message) error {
+func (t *transit) fromNode(j *jobs.Job, m overlay.Message) error {
 	h := m.Header
 	slot, below := t.n.subtree.Route(h.From)
 	switch {
 	case m.From != tree.Up && (!below || slot != m.From), m.From == tree.Up && (below || h.From == t.n.self.Index):
 		return fmt.Errorf("a message %q from %s, which is elsewhere", overlay.Word(h.Kind), t.n.subtree.Worlds.Called(h.From))
 	case h.To == t.n.self.Index:
-		return t.drop(m, t.n.job.ForServer(m))
+		return t.drop(m, j.ForServer(m))
 	}
 	if _, ok := t.n.subtree.Route(h.To); !ok && !t.n.subtree.Gone(h.To) {
 		switch {
@@ -96,10 +99,10 @@ func (t *transit) route(h job.HostIndex, s link.Stream, kind tree.Kind, n job.Nu
 	}
 }
 
-// fromServer takes a message of a server on another node.
-func (a *Agent) fromServer(m overlay.Message) error {
+// fromServer takes a message of a job's server on another node.
+func (a *Agent) fromServer(j *jobs.Job, m overlay.Message) error {
 	if overlay.FromAnyNode(m.Header.Kind) {
-		return a.transit.fromNode(m)
+		return a.transit.fromNode(j, m)
 	}
-	return a.job.FromNeighbor(m)
+	return j.FromNeighbor(m)
 }

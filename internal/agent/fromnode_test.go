@@ -45,7 +45,7 @@ func TestMessagesToALostHomeAreDropped(t *testing.T) {
 
 	pass := func(to job.HostIndex) error {
 		h := tree.Header{Kind: overlay.KindHome, Job: job.Cold, To: to, From: 0}
-		return a.transit.fromNode(overlay.Message{From: tree.Up, Stream: link.KVS, Header: h})
+		return a.transit.fromNode(a.cold, overlay.Message{From: tree.Up, Stream: link.KVS, Header: h})
 	}
 	require.NoError(t, pass(3))
 	require.ErrorContains(t, pass(4), "which is not below")
@@ -59,7 +59,7 @@ func TestNobodyElseIsBlamed(t *testing.T) {
 	a.root = true
 	withChildren(t, a, []overlay.HostEntry{{Index: 1, Name: "n003"}, {Index: 2, Name: "n002"}})
 	modex := func(from job.HostIndex) error {
-		return a.transit.fromNode(overlay.Message{From: 0, Stream: link.KVS, Header: tree.Header{Kind: overlay.KindPMIxModex, Job: job.Cold, To: 9, From: from}})
+		return a.transit.fromNode(a.cold, overlay.Message{From: 0, Stream: link.KVS, Header: tree.Header{Kind: overlay.KindPMIxModex, Job: job.Cold, To: 9, From: from}})
 	}
 	call := func(from job.HostIndex) error {
 		m := overlay.Message{From: 0, Stream: link.Service, Header: tree.Header{Kind: overlay.KindPMIxCall, Job: job.Cold, From: from}}
@@ -94,7 +94,7 @@ func TestModexOfALostHost(t *testing.T) {
 	a.subtree.Leave(slot)
 	body := overlay.Encode(overlay.PMIxModex{Number: 4, Namespace: "kvs", Rank: 2})
 	m := overlay.Message{From: tree.Up, Stream: link.KVS, Body: body, Header: tree.Header{Kind: overlay.KindPMIxModex, Job: job.Cold, To: 2, From: 0}}
-	require.NoError(t, a.transit.fromNode(m))
+	require.NoError(t, a.transit.fromNode(a.cold, m))
 	answer, err := overlay.As[overlay.PMIxModex](<-said)
 	require.NoError(t, err)
 	require.Equal(t, overlay.PMIxModex{Number: 4, Answer: true, Status: int32(pmix.Unreachable)}, answer)

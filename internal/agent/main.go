@@ -207,11 +207,11 @@ func newAgentAt(l link.Link, addr string) (*Agent, error) {
 	}, func(h tree.Header, body []byte) {
 		if overlay.BetweenServers(h.Kind) {
 			a.inbox.Put(overlay.Message{From: tree.Up, Stream: link.Data, Header: h, Body: body})
-		} else {
-			a.job.TakeFile(h, body)
+		} else if j := a.jobs.await(h.Job); j != nil {
+			j.TakeFile(h, body)
 		}
 	})
-	if a.job, err = jobs.New(ofJob{a, job.Cold}, job.Cold); err != nil {
+	if a.cold, err = a.begin(job.Cold); err != nil {
 		return nil, err
 	}
 	a.stamp(phaseHello)

@@ -47,7 +47,9 @@ func (l *life) heed() {
 func (l *life) told(s syscall.Signal) {
 	switch {
 	case s != syscall.SIGTERM:
-		_ = l.n.job.Signal(overlay.Signal{Number: int(s)}) // which exists
+		for _, j := range l.n.jobs.list() {
+			_ = j.Signal(overlay.Signal{Number: int(s)}) // which exists
+		}
 	case l.n.subtree == nil: // nobody knows this agent yet
 		fmt.Fprintln(os.Stderr, "golaunch agent: told to terminate")
 		os.Exit(128 + int(s))
@@ -66,20 +68,24 @@ type graceOver struct{}
 // task takes the loss for such an end: its SIGTERM may come later than the news.
 func (l *life) parentLost() {
 	managed := l.demanded || l.n.calls != nil
-	if !managed || l.orphaned || l.n.job.End().Living() == 0 {
+	if !managed || l.orphaned || l.n.jobs.living() == 0 {
 		l.end.ParentLost()
 		return
 	}
 	l.orphaned = true
 	grace := l.n.common.Grace
-	l.n.subtree.Broadcast(link.Control, overlay.KindKill, l.n.job.Number(), overlay.Encode(overlay.Kill{Grace: grace}))
+	for _, j := range l.n.jobs.list() {
+		l.n.subtree.Broadcast(link.Control, overlay.KindKill, j.Number(), overlay.Encode(overlay.Kill{Grace: grace}))
+	}
 	time.AfterFunc(grace, func() { l.n.inbox.Put(graceOver{}) })
-	l.n.job.Kill(grace)
+	for _, j := range l.n.jobs.list() {
+		j.Kill(grace)
+	}
 }
 
 // orphanEnds ends an agent that has outlived its parent, with its last rank.
 func (l *life) orphanEnds() {
-	if l.orphaned && l.n.job.End().Living() == 0 {
+	if l.orphaned && l.n.jobs.living() == 0 {
 		l.end.ParentLost()
 	}
 }

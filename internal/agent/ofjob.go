@@ -108,7 +108,7 @@ func (x ofJob) End() *ending.Node { return &x.a.life.end }
 func (x ofJob) WatchWarden(w ending.Action) { x.a.life.do([]ending.Action{w}) }
 
 // Killed gives the children their time.
-func (x ofJob) Killed(grace time.Duration) { x.a.life.tearDown.Killed(grace) }
+func (x ofJob) Killed(grace time.Duration) { x.a.life.tearDown.kill(x.number, grace) }
 
 // Processors is what the host has for ranks.
 func (x ofJob) Processors(enough bool) (*binding.Host, error) { return x.a.machine.host(enough) }

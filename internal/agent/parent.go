@@ -108,7 +108,7 @@ func runCalling(o words, begun time.Time) error {
 		return err
 	case a.life.unfit != nil:
 		return a.life.unfit // for who waits for this process: the parent had no standard error to read
-	case !a.life.end.Lost(), a.job.Launched():
+	case !a.life.end.Lost(), a.life.end.HadLaunch():
 		return nil
 	}
 	return beginAnew(secret, o.secretFile == "")

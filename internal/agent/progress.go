@@ -3,6 +3,7 @@ package agent
 import (
 	"time"
 
+	"github.com/golaunch/golaunch/internal/agent/jobs"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
@@ -33,7 +34,7 @@ func (pr *progress) later() {
 
 // tell tells the parent how far the subtree is, until all its ranks run.
 func (pr *progress) tell() {
-	if pr.n.job.End().Killed() || pr.n.life.end.Leaving() || pr.n.job.Started() {
+	if pr.n.life.end.Leaving() || !pr.n.jobs.some((*jobs.Job).Starts) {
 		return
 	}
 	p := overlay.Progress{Host: job.NoHost}
@@ -41,7 +42,9 @@ func (pr *progress) tell() {
 		p.Nodes = 1
 	}
 	p.Merge(pr.n.subtree.Slowest())
-	pr.n.job.Progress(&p)
+	for _, j := range pr.n.jobs.list() {
+		j.Progress(&p)
+	}
 	for _, part := range pr.below {
 		p.Merge(part)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/agent/jobs"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
@@ -14,9 +15,10 @@ import (
 // tearDown is the time that children have to end, and which of them need not be named:
 // they had somebody to wait for themselves.
 type tearDown struct {
-	overlay.Deadline
-	excused map[tree.Slot]bool
-	give    context.CancelFunc // ends the wait for children that were told to end; nil before
+	overlay.Deadline                                  // from END on
+	killed           map[job.Number]*overlay.Deadline // of jobs, from when their ranks are to end
+	excused          map[tree.Slot]bool
+	give             context.CancelFunc // ends the wait for children that were told to end; nil before
 }
 
 // childrenLate is the event that this time may be over.
@@ -26,8 +28,61 @@ type childrenLate struct{}
 // children that owe some.
 const outputMoves = time.Second
 
+// grown notes that the tree has so many levels now.
+func (t *tearDown) grown(levels int) {
+	t.Grown(levels)
+	for _, by := range t.killed {
+		by.Grown(levels)
+	}
+}
+
+// kill notes that all ranks of a job are to be dead after a grace. After END that is no
+// earlier than the children's end.
+func (t *tearDown) kill(n job.Number, grace time.Duration) {
+	if t.Begun() {
+		return
+	}
+	by := t.killed[n]
+	if by == nil {
+		fresh := t.Deadline
+		by = &fresh
+		if t.killed == nil {
+			t.killed = map[job.Number]*overlay.Deadline{}
+		}
+		t.killed[n] = by
+	}
+	by.Killed(grace)
+}
+
+// forget lets go of a job.
+func (t *tearDown) forget(n job.Number) {
+	if by := t.killed[n]; by != nil {
+		by.Stop()
+		delete(t.killed, n)
+	}
+}
+
+// ended notes that END was said, while so many jobs were not over. It counts how much of the
+// time after their kills is gone, where all were killed.
+func (t *tearDown) ended(jobs int) {
+	var last *overlay.Deadline
+	for _, by := range t.killed {
+		by.Stop()
+		if last == nil || by.By().After(last.By()) {
+			last = by
+		}
+	}
+	if last != nil && len(t.killed) >= jobs {
+		t.Deadline = *last
+	}
+	t.Ended()
+}
+
 func (t *tearDown) stop() {
 	t.Stop()
+	for _, by := range t.killed {
+		by.Stop()
+	}
 	if t.give != nil {
 		t.give()
 	}
@@ -36,7 +91,7 @@ func (t *tearDown) stop() {
 // endChildren tells them that the job is over, and has an event come when they have
 // ended, or had their time: a node that is lost before that is swept.
 func (l *life) endChildren() {
-	l.tearDown.Ended()
+	l.tearDown.ended(len(l.n.jobs.open()))
 	children := l.n.subtree.Edges()
 	var ctx context.Context
 	ctx, l.tearDown.give = context.WithCancel(context.Background())
@@ -58,35 +113,44 @@ func (l *life) familyEnded() {
 
 // childrenLate cuts those off that owe something still.
 func (l *life) childrenLate() {
-	if l.alone || l.end.Over() || !l.tearDown.Passed() {
+	if l.alone || l.end.Over() {
 		return
 	}
-	late, moves := map[tree.Slot]overlay.Owed{}, false
-	for slot := range l.n.subtree.Children {
-		switch owed := l.owed(slot); {
-		case owed == overlay.OwesOutput && l.n.job.OutputMoves():
-			moves = true
-		case owed != "":
-			late[slot] = owed
+	late := map[tree.Slot]overlay.Owed{}
+	if l.end.Leaving() {
+		if !l.tearDown.Passed() {
+			return
+		}
+		for slot := range l.n.subtree.Children {
+			late[slot] = overlay.OwesEnd
+		}
+	} else {
+		for _, j := range l.n.jobs.open() {
+			if by := l.tearDown.killed[j.Number()]; by != nil && by.Passed() && l.owed(j, late) {
+				by.Later(outputMoves)
+			}
 		}
 	}
 	for slot, owed := range late {
 		l.cutOff(slot, owed)
-	}
-	if moves {
-		l.tearDown.Later(outputMoves)
 	}
 	if l.end.Leaving() {
 		l.tearDown.give()
 	}
 }
 
-// owed is what a child owes at the end of the job, "" for nothing.
-func (l *life) owed(slot tree.Slot) overlay.Owed {
-	if l.end.Leaving() {
-		return overlay.OwesEnd
+// owed finds the children that owe something of a job whose ranks are dead. Moves says that
+// output is on its way, which excuses those that owe some.
+func (l *life) owed(j *jobs.Job, late map[tree.Slot]overlay.Owed) (moves bool) {
+	for slot := range l.n.subtree.Children {
+		switch owed := j.Owes(slot); {
+		case owed == overlay.OwesOutput && j.OutputMoves():
+			moves = true
+		case owed != "" && late[slot] == "":
+			late[slot] = owed
+		}
 	}
-	return l.n.job.Owes(slot)
+	return moves
 }
 
 // cutOff ends the link to a child that owes something, and tells the user, unless

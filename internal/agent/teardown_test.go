@@ -10,6 +10,7 @@ import (
 
 	"github.com/golaunch/golaunch/internal/agent/ending"
 	"github.com/golaunch/golaunch/internal/bootstrap"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link/memlink"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/tree"
@@ -34,7 +35,7 @@ func TestSilentChildren(t *testing.T) {
 			starter := overlay.NewStarter(t.Context(), nil, nil, overlay.Common{}, inbox, nil)
 			sink := func(tree.Header, []byte) {}
 			a, said := agentOf(t, nil)
-			a.inbox, a.stop, a.life.end, *a.job.End() = inbox, func() {}, ending.Node{}, ending.Job{}
+			a.inbox, a.stop, a.life.end, *a.cold.End() = inbox, func() {}, ending.Node{}, ending.Job{}
 			a.subtree = overlay.NewSubtree(starter, overlay.Common{}, inbox, func(tree.Slot) overlay.Sink { return sink })
 			a.subtree.Begin(overlay.Ready{}, nil, 2)
 			a.life.tearDown.Deadline = overlay.NewDeadline(overlay.Common{}, 0, func() { inbox.Put(childrenLate{}) })
@@ -44,17 +45,21 @@ func TestSilentChildren(t *testing.T) {
 			pipe := &sweptPipe{}
 			slot := a.subtree.Join(overlay.Joined{Link: near, Pipe: pipe, Host: overlay.HostEntry{Index: 1, Name: "n1"}})
 			launch(t, a, 1)
-			require.Equal(t, overlay.OwesRanks, a.job.Owes(slot))
+			require.Equal(t, overlay.OwesRanks, a.cold.Owes(slot))
 			if x.excused {
 				a.life.noticeSilence(overlay.Message{From: slot, Value: overlay.Note{Silent: true}})
 			}
 			a.life.end.Ranged()
 			if x.killed {
-				a.job.Kill(0)
+				a.cold.Kill(0)
 			} else {
 				a.life.parentEnded()
 			}
-			a.life.tearDown.Later(0)
+			if x.killed {
+				a.life.tearDown.killed[job.Cold].Later(0)
+			} else {
+				a.life.tearDown.Later(0)
+			}
 			over := func() bool { return !a.subtree.Live(slot) && (x.killed || a.life.end.Over()) }
 			for !over() {
 				<-woken
@@ -64,7 +69,7 @@ func TestSilentChildren(t *testing.T) {
 			}
 			a.subtree.Close()
 			require.EqualValues(t, 1, pipe.sweeps.Load())
-			require.Empty(t, a.job.Owes(slot))
+			require.Empty(t, a.cold.Owes(slot))
 			a.note(overlay.NoteAlways, "all was said")
 			noted := func() overlay.Note {
 				for {
@@ -101,7 +106,7 @@ func TestTheRootWaitsForASpawnsAgents(t *testing.T) {
 	a.ctx, a.ready, a.harness = ctx, true, Harness{Piper: func() bootstrap.Piper { return nowhere{} }}
 	a.common = overlay.Common{Levels: 1, Degree: 1}
 	a.life.tearDown.Deadline = overlay.NewDeadline(a.common, 1, func() {})
-	defer a.life.tearDown.Stop()
+	defer a.life.tearDown.stop()
 	grown := a.common
 	hosts := []overlay.HostEntry{{Index: 6}, {Index: 7}}
 	grown.Grow(hosts)
@@ -110,8 +115,8 @@ func TestTheRootWaitsForASpawnsAgents(t *testing.T) {
 	require.NoError(t, a.grow(overlay.Range{Hosts: hosts[:1], Common: grown}))
 	stop()
 	begun := time.Now()
-	a.life.tearDown.Killed(0)
-	root := a.life.tearDown.By().Sub(begun)
+	a.life.tearDown.kill(job.Cold, 0)
+	root := a.life.tearDown.killed[job.Cold].By().Sub(begun)
 	require.GreaterOrEqual(t, root, overlay.Common{Levels: 3}.Patience(1))
 	require.Greater(t, root, overlay.Common{Levels: 3}.Patience(2))
 }

@@ -20,7 +20,9 @@ func (a *Agent) pong(p overlay.Ping, ago time.Duration) {
 func (a *Agent) childClock(m overlay.Message, p overlay.Pong) error {
 	done, err := a.subtree.Pong(m.From, p, m.Residence())
 	if done {
-		a.job.Timed(m.From)
+		for _, j := range a.jobs.list() {
+			j.Timed(m.From)
+		}
 	}
 	return err
 }

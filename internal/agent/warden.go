@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/golaunch/golaunch/internal/agent/jobs"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
 )
@@ -31,7 +32,9 @@ func (l *life) wardenUp(w wardenUp) {
 	}
 	l.warden = w.warden
 	l.n.wardenStep.End = l.n.now()
-	_ = l.warden.OpenJob(l.n.job.Number()) // a warden that is lost shows otherwise
+	for _, j := range l.n.jobs.list() {
+		_ = l.warden.OpenJob(j.Number()) // a warden that is lost shows otherwise
+	}
 	l.beat()
 	go func() { // ends with the warden
 		for {
@@ -47,16 +50,24 @@ func (l *life) wardenUp(w wardenUp) {
 	if l.end.Finished() {
 		return
 	}
-	l.n.job.WardenUp()
+	for _, j := range l.n.jobs.list() {
+		j.WardenUp()
+	}
 }
 
 func (l *life) wardenEvents(events []proc.Event) {
 	l.end.WardenHeard()
 	for _, e := range events {
-		if n, ok := e.(proc.Note); ok {
-			l.n.note(n.Level, "%s", n.Text)
-		} else {
-			l.n.job.WardenSaid(e)
+		switch e := e.(type) {
+		case proc.Note:
+			l.n.note(e.Level, "%s", e.Text)
+		case proc.Gone:
+			if e.Text != "" {
+				l.n.note(overlay.NoteAlways, "%s", e.Text)
+			}
+		}
+		if j := l.n.jobs.here(e.Of()); j != nil {
+			j.WardenSaid(e)
 		}
 	}
 }
@@ -68,7 +79,7 @@ func (l *life) wardenLost(err error) { l.do(l.end.WardenLost(err, l.n.ends()...)
 func (l *life) beat() {
 	every := l.warden.BeatEvery()
 	patience := every * proc.BeatsPerLoss
-	if l.n.job.Bearing() {
+	if l.n.jobs.some((*jobs.Job).Bearing) {
 		patience = max(patience, bearTime)
 	}
 	l.do(l.end.BeatDue(every, patience))
@@ -77,18 +88,23 @@ func (l *life) beat() {
 // sweep ends what a dead warden left behind, and says why it is lost.
 func (l *life) sweep(why error) {
 	text := fmt.Sprintf("%v; the ranks of the node were killed", why)
-	if tooFew := l.n.job.TooFew(); tooFew != nil {
-		text = fmt.Sprintf("%v, or use fewer ranks per host; %s", tooFew, text)
+	for _, j := range l.n.jobs.list() {
+		if tooFew := j.TooFew(); tooFew != nil {
+			text = fmt.Sprintf("%v, or use fewer ranks per host; %s", tooFew, text)
+			break
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
 	defer cancel()
 	if err := l.warden.Sweep(ctx, isAgent); err != nil {
 		text = fmt.Sprintf("%v; %v", text, err)
-		if l.n.job.End().Killed() { // of a failure in a job that ends nobody is told
+		if !l.n.jobs.some(func(j *jobs.Job) bool { return !j.End().Killed() }) { // of a failure in a job that ends nobody is told
 			l.n.note(overlay.NoteAlways, "%v", err)
 		}
 	}
-	l.n.job.NodeLost(errors.New(text))
+	for _, j := range l.n.jobs.list() {
+		j.NodeLost(errors.New(text))
+	}
 }
 
 // isAgent recognises the agents that this one started with fork: they end by

@@ -14,7 +14,6 @@ import (
 	"github.com/golaunch/golaunch/cache"
 	"github.com/golaunch/golaunch/internal/agent/agenttest"
 	"github.com/golaunch/golaunch/internal/agent/ending"
-	"github.com/golaunch/golaunch/internal/agent/jobs"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
@@ -40,9 +39,14 @@ func joined(t *testing.T, a *Agent) *Agent {
 	t.Helper()
 	a.join()
 	var err error
-	a.job, err = jobs.New(ofJob{a, job.Cold}, job.Cold)
+	a.cold, err = a.begin(job.Cold)
 	require.NoError(t, err)
-	t.Cleanup(func() { a.job.Leave(); a.job.Close() })
+	t.Cleanup(func() {
+		for _, j := range a.jobs.list() {
+			j.Leave()
+			j.Close()
+		}
+	})
 	return a
 }
 
@@ -52,8 +56,8 @@ func agentOf(t *testing.T, w Warden) (*Agent, <-chan overlay.Message) {
 	t.Helper()
 	parent, said := agenttest.Parent(t)
 	a := joined(t, &Agent{parent: parent, subtree: &overlay.Subtree{}, inbox: overlay.NewInbox(func() {}), now: time.Now, life: life{warden: w}})
-	a.life.end, *a.job.End() = agenttest.EndOf(0, 1)
-	a.job.Ranged()
+	a.life.end, *a.cold.End() = agenttest.EndOf(0, 1)
+	a.cold.Ranged()
 	return a, said
 }
 
@@ -65,7 +69,7 @@ func TestWhatCannotBeEndedIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, said := agentOf(t, lostWarden{})
-			a.job.End().KillOrdered(&a.life.end, 0)
+			a.cold.End().KillOrdered(&a.life.end, 0)
 			end(a)
 			m := <-said
 			require.Equal(t, overlay.KindNote, m.Header.Kind)
@@ -104,7 +108,7 @@ func TestAStopComesBeforeTheRanks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, _ := agentOf(t, nil)
 			a.now = time.Now
-			a.subtree, a.life.end, *a.job.End() = nil, ending.Node{}, ending.Job{}
+			a.subtree, a.life.end, *a.cold.End() = nil, ending.Node{}, ending.Job{}
 			send := func(signals []syscall.Signal) {
 				for _, s := range signals {
 					require.NoError(t, a.fromParent(overlay.Message{
@@ -134,7 +138,7 @@ func TestALostWardenIsToldOf(t *testing.T) {
 	a.life.wardenLost(errGone)
 	require.True(t, a.life.end.WardenGone())
 	require.False(t, a.life.end.Over())
-	require.Zero(t, a.job.End().Living())
+	require.Zero(t, a.cold.End().Living())
 	f, err := overlay.As[job.Failure](<-said)
 	require.NoError(t, err)
 	require.Contains(t, f.Text, errGone.Error())
@@ -149,5 +153,5 @@ func launch(t *testing.T, a *Agent, hosts ...job.HostIndex) {
 	for rank, h := range hosts {
 		l.World.Blocks = append(l.World.Blocks, job.Block{Host: h, First: job.Rank(rank), Count: 1})
 	}
-	require.NoError(t, a.job.FromParent(overlay.Message{From: tree.Up, Header: tree.Header{Kind: overlay.KindLaunch, Job: job.Cold}, Value: l}))
+	require.NoError(t, a.cold.FromParent(overlay.Message{From: tree.Up, Header: tree.Header{Kind: overlay.KindLaunch, Job: job.Cold}, Value: l}))
 }

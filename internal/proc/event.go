@@ -10,7 +10,10 @@ import (
 // Event is something the warden reports: Started, StartFailed, Exited, HelperStarted,
 // HelperEnded, Note, Gone, JobClosed or Beat. For each rank of a Launch there is either one
 // StartFailed, or one Started and later one Exited.
-type Event interface{ event() }
+type Event interface {
+	// Of is the job that it is about, job.TreeItself for none.
+	Of() job.Number
+}
 
 // Started says that a rank's program runs. The descriptors belong to the
 // receiver from now on, are nonblocking and close-on-exec; Stdin is -1 where the
@@ -90,10 +93,23 @@ type Gone struct {
 // JobClosed answers CloseJob, after Gone: the job's files are removed, too.
 type JobClosed struct{ Job job.Number }
 
-func (Started) event()     {}
-func (StartFailed) event() {}
-func (Exited) event()      {}
-func (Note) event()        {}
-func (Beat) event()        {}
-func (Gone) event()        {}
-func (JobClosed) event()   {}
+// Of implements Event.
+func (e Started) Of() job.Number { return e.Job }
+
+// Of implements Event.
+func (e StartFailed) Of() job.Number { return e.Job }
+
+// Of implements Event.
+func (e Exited) Of() job.Number { return e.Job }
+
+// Of implements Event.
+func (e Note) Of() job.Number { return e.Job }
+
+// Of implements Event.
+func (Beat) Of() job.Number { return job.TreeItself }
+
+// Of implements Event.
+func (e Gone) Of() job.Number { return e.Job }
+
+// Of implements Event.
+func (e JobClosed) Of() job.Number { return e.Job }

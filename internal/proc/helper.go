@@ -45,8 +45,11 @@ type HelperEnded struct {
 	Provoked bool
 }
 
-func (HelperStarted) event() {}
-func (HelperEnded) event()   {}
+// Of implements Event.
+func (e HelperStarted) Of() job.Number { return e.Job }
+
+// Of implements Event.
+func (e HelperEnded) Of() job.Number { return e.Job }
 
 // Help has a helper of a job started, before the ranks of any later Launch, and returns at
 // once: HelperStarted follows, and later HelperEnded, or only the latter. After a Kill

@@ -70,7 +70,7 @@ func (w *warden) Launch(_ job.Number, _ proc.Spec, ranks []proc.Child) error {
 	for _, c := range ranks {
 		started, f, err := start(c)
 		if err != nil {
-			w.post(proc.StartFailed{World: c.World, Rank: c.Rank, Code: 125, Text: err.Error()})
+			w.post(proc.StartFailed{Job: job.Cold, World: c.World, Rank: c.Rank, Code: 125, Text: err.Error()})
 			continue
 		}
 		w.ranks = append(w.ranks, f)
@@ -83,8 +83,8 @@ func (w *warden) Launch(_ job.Number, _ proc.Spec, ranks []proc.Child) error {
 // start makes a rank.
 func start(c proc.Child) (proc.Started, *fake, error) {
 	now := time.Now()
-	f := &fake{exit: proc.Exited{World: c.World, Rank: c.Rank, PID: os.Getpid()}}
-	s := proc.Started{World: c.World, Rank: c.Rank, PID: os.Getpid(), At: now, Stdin: -1}
+	f := &fake{exit: proc.Exited{Job: job.Cold, World: c.World, Rank: c.Rank, PID: os.Getpid()}}
+	s := proc.Started{Job: job.Cold, World: c.World, Rank: c.Rank, PID: os.Getpid(), At: now, Stdin: -1}
 	var errs []error
 	output := func() (r int) {
 		r, w, err := unix.Pipe()

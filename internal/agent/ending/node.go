@@ -66,6 +66,9 @@ func (n *Node) Ranged() { n.ranged = true }
 // WardenFailed.
 func (n *Node) WardenBegun() { n.warden = begun }
 
+// HadLaunch reports whether a job was launched.
+func (n *Node) HadLaunch() bool { return n.launched }
+
 // Launched notes that a job is launched: from now on ranks may come.
 func (n *Node) Launched() { n.launched = true }
 

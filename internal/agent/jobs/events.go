@@ -54,7 +54,7 @@ func (j *Job) WardenUp() {
 	j.startIf()
 }
 
-// WardenSaid takes an event of the warden.
+// WardenSaid takes an event of the warden about the job.
 func (j *Job) WardenSaid(e proc.Event) {
 	switch e := e.(type) {
 	case proc.Started:
@@ -62,12 +62,7 @@ func (j *Job) WardenSaid(e proc.Event) {
 	case proc.StartFailed:
 		j.ranks.startFailed(e)
 	case proc.Gone:
-		if e.Text != "" {
-			j.node.Note(overlay.NoteAlways, "%s", e.Text)
-		}
-		if e.Job != job.TreeItself {
-			j.Do(j.end.RanksGone(j.node.End()))
-		}
+		j.Do(j.end.RanksGone(j.node.End()))
 	case proc.Exited:
 		j.ranks.exited(e)
 	case proc.HelperStarted:
