@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/golaunch/golaunch/internal/agent/jobs"
+	"github.com/golaunch/golaunch/internal/agent/serve/servetree"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
@@ -49,6 +50,7 @@ type Agent struct {
 	transit  transit
 
 	jobs *table
+	door servetree.Door
 	cold *jobs.Job // the first, which has the node's share of an allocation
 }
 
@@ -56,6 +58,7 @@ type Agent struct {
 func (a *Agent) join() {
 	a.life.n, a.machine.n, a.requests.n, a.progress.n, a.transit.n = a, a, a, a, a
 	a.jobs = newTable()
+	a.door.Note, a.door.Find, a.door.Owner = a.note, a.treesOf, a.ownerOf
 }
 
 // Events of the agent itself, beside those of package overlay.

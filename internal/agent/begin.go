@@ -12,7 +12,7 @@ import (
 
 // begin makes a job of the node.
 func (a *Agent) begin(n job.Number) (*jobs.Job, error) {
-	j, err := jobs.New(ofJob{a, n}, n)
+	j, err := jobs.New(ofJob{a, n}, n, &a.door)
 	if err != nil {
 		return nil, fmt.Errorf("begin job %d: %w", n, err)
 	}

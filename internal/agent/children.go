@@ -131,7 +131,7 @@ func (a *Agent) piper(r overlay.Range) (bootstrap.Piper, error) {
 func (l *life) startWarden() {
 	// Agents of one machine must not end each other's ranks.
 	ctx, id := l.n.ctx, overlay.NodeJob(l.n.self.Index, l.n.common.JobID)
-	shared, err := l.n.cold.OpenDoor()
+	shared, err := l.n.door.Open(atDoor{l.n})
 	held := l.n.cold.ShareFile()
 	l.n.wardenStep.Begin = l.n.now()
 	l.end.WardenBegun()

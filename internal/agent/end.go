@@ -168,5 +168,6 @@ func (a *Agent) close() {
 	for _, j := range a.jobs.list() {
 		j.Close()
 	}
+	a.door.Close()
 	a.poller.Close()
 }

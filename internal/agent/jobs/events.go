@@ -37,9 +37,6 @@ func (j *Job) OpenShare() *overlay.Shared { return j.share.open() }
 // ShareFile is what holds the job's share as long as it is open.
 func (j *Job) ShareFile() *os.File { return j.share.file() }
 
-// OpenDoor opens where ranks call that use the tree, and returns their end.
-func (j *Job) OpenDoor() (*os.File, error) { return j.door.Open(atDoor{j}) }
-
 // Turn carries out what servers want done. It is called after each batch of events.
 func (j *Job) Turn() { j.serving.turn() }
 
@@ -167,6 +164,5 @@ func (j *Job) Close() {
 	if j.libraries != nil {
 		j.libraries.Close()
 	}
-	j.door.Close()
 	j.output.Close()
 }

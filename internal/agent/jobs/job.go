@@ -33,7 +33,6 @@ type Job struct {
 	output    *output.Output // of its ranks here and below
 	stopped   bool           // by Ctrl-Z: no rank is to run
 	libraries *mpi.Libraries // nil before the range
-	door      servetree.Door
 
 	env       rankEnv
 	serving   serving
@@ -52,10 +51,10 @@ type Job struct {
 	profiling profiling
 }
 
-// New returns a job of a node, of which nothing is known but its number. Leave and Close
-// release it.
-func New(n Node, number job.Number) (j *Job, err error) {
-	j = without(n, number)
+// New returns a job of a node, of which nothing is known but its number. Its ranks call at the
+// node's door that use the tree. Leave and Close release it.
+func New(n Node, number job.Number, door *servetree.Door) (j *Job, err error) {
+	j = without(n, number, door)
 	parent := n.Parent()
 	j.output, err = output.New(number, func(h tree.Header, body []byte) error {
 		return parent.SendNow(link.Stdio, h, body)
@@ -64,10 +63,10 @@ func New(n Node, number job.Number) (j *Job, err error) {
 }
 
 // without returns a job that has no output yet.
-func without(n Node, number job.Number) *Job {
+func without(n Node, number job.Number, door *servetree.Door) *Job {
 	j := &Job{number: number, worlds: map[int]*world{}}
 	j.owners.byPID = map[int]*rank{}
-	j.door.Note, j.door.Find, j.door.Owner = n.Note, j.serving.treeOf, j.owners.ownerOf
+	j.serving.door = door
 	j.staging.files = files.New(func(dir string, err error) { n.Post(func() { j.staging.arrived(dir, err) }) })
 	j.join(n)
 	return j

@@ -15,6 +15,7 @@ import (
 	"github.com/golaunch/golaunch/internal/agent/ending"
 	"github.com/golaunch/golaunch/internal/agent/files"
 	"github.com/golaunch/golaunch/internal/agent/serve"
+	"github.com/golaunch/golaunch/internal/agent/serve/servetree"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/link/memlink"
@@ -166,9 +167,10 @@ func (n *testNode) ReadHostFiles(string, []string, func([]overlay.HostFile)) {}
 // joined has the parts of a node's job know it.
 func joined(n *testNode) *testNode {
 	if n.job == nil {
-		n.job = without(n, job.Cold)
+		n.job = without(n, job.Cold, &servetree.Door{})
 	} else {
 		n.job.number = job.Cold
+		n.job.serving.door = &servetree.Door{}
 		n.job.join(n)
 	}
 	return n

@@ -37,15 +37,23 @@ func (o *owners) withRank(pid int, do func(*rank)) {
 	}
 }
 
+// RankOf finds the local rank that a process is.
+func (j *Job) RankOf(pid int) (r job.RankID, is bool) {
+	if owner := j.owners.byPID[pid]; owner != nil {
+		return owner.id(), true
+	}
+	return r, false
+}
+
 // born goes on with what has waited for word of a process, which is a rank.
 func (o *owners) born(pid int) {
-	o.j.door.Born(pid)
+	o.j.serving.door.Born(pid)
 	o.find(func(of int) bool { return of == pid })
 }
 
 // allBorn goes on with what has waited for word of any, as no rank of some world is unborn.
 func (o *owners) allBorn() {
-	o.j.door.AllBorn()
+	o.j.serving.door.AllBorn()
 	o.find(func(int) bool { return true })
 }
 

@@ -36,7 +36,10 @@ type servers struct {
 }
 
 // serving is what answers a job's ranks on this node, by world.
-type serving struct{ j *Job }
+type serving struct {
+	j    *Job
+	door *servetree.Door
+}
 
 // makeFor makes the servers of a world on this node. This is the table of all
 // that there are.
@@ -71,7 +74,7 @@ func (sr *serving) makeFor(w *world) (err error) {
 	if len(view.Ranks) > 0 {
 		w.mpi = sr.j.libraries.World(view, ranksOf{sr.j, w}, w.servers.pmix)
 	}
-	if w.servers.tree, err = servetree.New(view, w.servers.board, &sr.j.door); err != nil {
+	if w.servers.tree, err = servetree.New(view, w.servers.board, sr.door); err != nil {
 		return err
 	}
 	w.servers.tree.Called = func() {
@@ -163,9 +166,9 @@ func (sr *serving) open(w *world) (ready bool) {
 	return w.servers.opening == 0 && !w.launched && !sr.j.node.End().Over()
 }
 
-// treeOf finds the tree's service of a world, for ranks that call.
-func (sr *serving) treeOf(id int) *servetree.Server {
-	if w := sr.j.worlds[id]; w != nil {
+// TreeOf finds the tree's service of a world, for ranks that call; nil for none.
+func (j *Job) TreeOf(world int) *servetree.Server {
+	if w := j.worlds[world]; w != nil {
 		return w.servers.tree
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/golaunch/golaunch/internal/agent/serve"
 	"github.com/golaunch/golaunch/internal/job"
@@ -25,7 +26,7 @@ type Poller interface {
 	CloseFD(fd int)
 }
 
-// Door is the descriptor that all ranks of a node share, of whatever world: over it
+// Door is the descriptor that all ranks of a node share, of whatever job and world: over it
 // a rank hands its agent the socket over which the two of them speak from then on.
 // Until then it costs nothing.
 type Door struct {
@@ -35,13 +36,20 @@ type Door struct {
 	refused serve.Refusals
 	held    []heldCall
 
-	// Find returns the server of a world; nil if this node has none.
-	Find func(world int) *Server
-	// Owner says which rank of this node a process belongs to, where that can be told;
+	// Find returns the servers here of a world of a job, or of all jobs where that is
+	// job.TreeItself.
+	Find func(of job.Number, world int) []*Server
+	// Owner returns the rank of this node that a process belongs to, where that can be told;
 	// not yet, where ranks have started of which it is not known.
-	Owner func(pid int) (r job.RankID, known, notYet bool)
+	Owner func(pid int) (o Owner, known, notYet bool)
 	// Note tells the user something.
 	Note func(level int, format string, args ...any)
+}
+
+// Owner is a rank of a job.
+type Owner struct {
+	Job  job.Number
+	Rank job.RankID
 }
 
 // heldCall is one by a process of which it is not known yet whose it is.
@@ -164,14 +172,14 @@ func (d *Door) call(msg []byte, fds []int) error {
 
 // admit hands a call to who serves its rank, or tells the caller why not.
 func (d *Door) admit(hello *record.Record, fd, sender int) error {
-	r, known, notYet := d.Owner(sender)
+	owner, known, notYet := d.Owner(sender)
 	if !known && notYet && len(d.held) < waitingCalls {
 		hello.Body = nil // its memory is the message's
 		d.held = append(d.held, heldCall{*hello, fd, sender})
 		return nil
 	}
-	s, err := d.server(hello)
-	if err == nil && known && (r.World != s.w.ID || int(r.Rank) != hello.Src) {
+	s, err := d.server(owner.Job, hello)
+	if r := owner.Rank; err == nil && known && (r.World != s.w.ID || int(r.Rank) != hello.Src) {
 		as := job.RankID{World: s.w.ID, Rank: job.Rank(hello.Src)}
 		err = fmt.Errorf("pid %d calls as rank %v, and is a process of rank %v: has it changed PMI_RANK?", sender, as, r)
 	}
@@ -184,17 +192,20 @@ func (d *Door) admit(hello *record.Record, fd, sender int) error {
 	return err
 }
 
-// server finds who serves the rank that calls.
-func (d *Door) server(hello *record.Record) (*Server, error) {
+// server finds who serves the rank that calls, whose job is known unless it is job.TreeItself.
+func (d *Door) server(of job.Number, hello *record.Record) (*Server, error) {
 	if hello.Seq != record.Version {
 		return nil, fmt.Errorf("rank %d speaks version %d of the protocol; this is version %d: build the program with this golaunch's library", hello.Src, hello.Seq, record.Version)
 	}
-	var s *Server
+	var found []*Server
 	if hello.Comm < 1<<16 { // worlds are numbered below that
-		s = d.Find(int(hello.Comm))
+		found = slices.DeleteFunc(d.Find(of, int(hello.Comm)), func(s *Server) bool { return s.w.Local(job.Rank(hello.Src)) == nil })
 	}
-	if s == nil || s.w.Local(job.Rank(hello.Src)) == nil {
+	switch len(found) {
+	case 0:
 		return nil, fmt.Errorf("rank %d is not on this node", hello.Src)
+	case 1:
+		return found[0], nil
 	}
-	return s, nil
+	return nil, fmt.Errorf("rank %d of %d jobs is on this node, and the job of its process cannot be told", hello.Src, len(found))
 }

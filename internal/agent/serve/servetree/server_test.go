@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -46,6 +47,7 @@ type world struct {
 	gates []*servetree.Door
 
 	ownerOf func(pid int) (r job.RankID, known, notYet bool)
+	jobs    map[int]int // how many have a world of that number
 }
 
 // rank is a process that uses the service.
@@ -60,6 +62,7 @@ type rank struct {
 func prepare(t *testing.T, id int, perNode ...int) *world {
 	return &world{
 		Net: servetest.New(t, id, nil, perNode...), t: t, id: id, ranks: map[int]*rank{},
+		jobs:    map[int]int{id: 1},
 		ownerOf: func(int) (r job.RankID, known, notYet bool) { return r, false, false },
 	}
 }
@@ -74,17 +77,17 @@ func (w *world) serve() *world {
 	for _, x := range w.Nodes {
 		b, err := board.New(x.World, &watcher{})
 		require.NoError(t, err)
-		door := &servetree.Door{Note: x.Note, Owner: func(pid int) (job.RankID, bool, bool) { return w.ownerOf(pid) }}
+		door := &servetree.Door{Note: x.Note, Owner: func(pid int) (o servetree.Owner, known, notYet bool) {
+			o.Rank, known, notYet = w.ownerOf(pid)
+			return o, known, notYet
+		}}
 		ranks, err := door.Open(atDoor{x})
 		require.NoError(t, err)
 		t.Cleanup(func() { door.Close(); ranks.Close() })
 		s, err := servetree.New(x.World, b, door)
 		require.NoError(t, err)
-		door.Find = func(id int) *servetree.Server {
-			if id != w.id {
-				return nil
-			}
-			return s
+		door.Find = func(_ job.Number, id int) []*servetree.Server {
+			return slices.Repeat([]*servetree.Server{s}, w.jobs[id])
 		}
 		x.Servers = []serve.Server{b, s}
 		w.trees, w.doors, w.gates = append(w.trees, s), append(w.doors, ranks), append(w.gates, door)
@@ -276,7 +279,9 @@ func TestCallsAreForAWorld(t *testing.T) {
 	} {
 		require.ErrorContains(t, w.wait(r.welcome)[0], says)
 	}
-	require.Len(t, w.Nodes[0].Notes, 3)
+	w.jobs[2] = 2
+	require.ErrorContains(t, w.wait(w.call(0, 2, 0).welcome)[0], "rank 0 of 2 jobs is on this node, and the job of its process cannot be told")
+	require.Len(t, w.Nodes[0].Notes, 4)
 	require.Empty(t, w.Nodes[0].Failures)
 }
 
