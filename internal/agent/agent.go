@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/golaunch/golaunch/internal/agent/jobs"
@@ -49,9 +50,10 @@ type Agent struct {
 	progress progress
 	transit  transit
 
-	jobs *table
-	door servetree.Door
-	cold *jobs.Job // the first, which has the node's share of an allocation
+	jobs      *table
+	disposals sync.WaitGroup // of jobs that are forgotten
+	door      servetree.Door
+	cold      *jobs.Job // the first, which has the node's share of an allocation
 }
 
 // join has the parts of an agent know it.
@@ -196,6 +198,9 @@ func (a *Agent) fromParent(m overlay.Message) error {
 		return overlay.Take(m, a.grow)
 	case overlay.KindLateLaunch:
 		a.subtree.BroadcastNew(link.KVS, overlay.KindLaunch, n, m.Body)
+		return nil
+	case overlay.KindJobOver:
+		a.jobOver(n)
 		return nil
 	case overlay.KindLaunch:
 		a.noMoreCalls()

@@ -167,7 +167,9 @@ func (a *Agent) close() {
 	}
 	for _, j := range a.jobs.list() {
 		j.Close()
+		j.Dispose()
 	}
+	a.disposals.Wait()
 	a.door.Close()
 	a.poller.Close()
 }

@@ -5,8 +5,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/golaunch/golaunch/internal/agent/ending"
 	"github.com/golaunch/golaunch/internal/agent/jobs"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/tree"
 )
@@ -42,6 +44,7 @@ func TestTable(t *testing.T) {
 	for _, j := range []*jobs.Job{a.cold, second, third} {
 		j.Leave()
 		j.Close()
+		j.Dispose()
 	}
 }
 
@@ -83,4 +86,52 @@ func TestAJobBeginsWithItsFirstMessage(t *testing.T) {
 	require.NoError(t, kill(3))
 	require.Nil(t, a.jobs.find(3))
 	require.ErrorContains(t, kill(job.TreeItself), "unexpected message")
+}
+
+// The end of a job is passed on, whether it was here or not, and once; without a warden it is
+// forgotten at once.
+func TestTheEndOfAJobIsPassedOn(t *testing.T) {
+	a, _ := agentOf(t, nil)
+	a.life.end = ending.Node{}
+	children := withChildren(t, a, []overlay.HostEntry{{Index: 1, Name: "n1"}})
+	over := func(n job.Number) {
+		require.NoError(t, a.fromParent(overlay.Message{From: tree.Up, Header: tree.Header{Kind: overlay.KindJobOver, Job: n}}))
+	}
+	for _, n := range []job.Number{1, 5, 1, 5, 3} {
+		over(n)
+	}
+	require.Empty(t, a.jobs.list())
+	for _, n := range []job.Number{1, 5, 3} {
+		frame, err := children[0].Recv(link.KVS)
+		require.NoError(t, err)
+		h, _, err := tree.ParseHeader(frame)
+		require.NoError(t, err)
+		require.Equal(t, tree.Header{Kind: overlay.KindJobOver, Job: n, To: tree.Everyone, From: tree.Launcher}, h)
+	}
+	a.disposals.Wait()
+}
+
+// A child that owes a job's ranks is not cut off when the time after the kill of another is over.
+func TestChildrenOweByJob(t *testing.T) {
+	a, _ := agentOf(t, nil)
+	a.life.end = ending.Node{}
+	withChildren(t, a, []overlay.HostEntry{{Index: 1, Name: "n1"}})
+	a.life.tearDown.Deadline = overlay.NewDeadline(overlay.Common{}, 0, func() {})
+	defer a.life.tearDown.stop()
+	_, err := a.begin(2)
+	require.NoError(t, err)
+	for _, n := range []job.Number{1, 2} {
+		launchJob(t, a, n, 1)
+	}
+	late := func(n job.Number) {
+		a.jobs.find(n).Kill(0)
+		a.life.tearDown.killed[n].Later(0)
+		a.life.childrenLate()
+	}
+	require.NoError(t, a.fromChild(overlay.Message{From: 0, Header: tree.Header{Kind: overlay.KindDone, Job: 1, From: 1}, Value: overlay.Done{Ended: 1}}))
+	a.outputOf(0)(tree.Header{Kind: overlay.KindDrained, Job: 1}, nil)
+	late(1)
+	require.True(t, a.subtree.Live(0))
+	late(2)
+	require.False(t, a.subtree.Live(0))
 }

@@ -143,8 +143,8 @@ func (l *life) childrenLate() {
 // output is on its way, which excuses those that owe some.
 func (l *life) owed(j *jobs.Job, late map[tree.Slot]overlay.Owed) (moves bool) {
 	for slot := range l.n.subtree.Children {
-		switch owed := j.Owes(slot); {
-		case owed == overlay.OwesOutput && j.OutputMoves():
+		switch owed, moving := j.Owes(slot); {
+		case moving:
 			moves = true
 		case owed != "" && late[slot] == "":
 			late[slot] = owed

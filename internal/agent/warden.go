@@ -67,13 +67,24 @@ func (l *life) wardenEvents(events []proc.Event) {
 			}
 		}
 		if j := l.n.jobs.here(e.Of()); j != nil {
+			if _, closed := e.(proc.JobClosed); closed {
+				l.n.forget(j)
+				continue
+			}
 			j.WardenSaid(e)
 		}
 	}
 }
 
 // wardenLost handles the end of the warden.
-func (l *life) wardenLost(err error) { l.do(l.end.WardenLost(err, l.n.ends()...)) }
+func (l *life) wardenLost(err error) {
+	l.do(l.end.WardenLost(err, l.n.ends()...))
+	for _, j := range l.n.jobs.list() { // of which it was to tell that nothing is left
+		if l.n.jobs.over(j.Number()) {
+			l.n.forget(j)
+		}
+	}
+}
 
 // beat tells the warden, again and again, that this event loop turns.
 func (l *life) beat() {

@@ -45,6 +45,7 @@ func joined(t *testing.T, a *Agent) *Agent {
 		for _, j := range a.jobs.list() {
 			j.Leave()
 			j.Close()
+			j.Dispose()
 		}
 	})
 	return a
@@ -145,13 +146,19 @@ func TestALostWardenIsToldOf(t *testing.T) {
 	require.Contains(t, f.Text, errLeft.Error())
 }
 
-// launch has an agent learn of a job with a rank on each of some hosts.
+// launch has an agent learn of its first job, with a rank on each of some hosts.
 func launch(t *testing.T, a *Agent, hosts ...job.HostIndex) {
+	t.Helper()
+	launchJob(t, a, job.Cold, hosts...)
+}
+
+// launchJob does so for a job of a number.
+func launchJob(t *testing.T, a *Agent, n job.Number, hosts ...job.HostIndex) {
 	t.Helper()
 	l := overlay.Launch{LaunchOptions: overlay.LaunchOptions{Cache: cache.HCMAB}, Nodes: slices.Sorted(slices.Values(hosts)), Universe: -1}
 	l.World = overlay.World{Size: len(hosts), KVSName: "k", Apps: make([]job.App, 1)}
 	for rank, h := range hosts {
 		l.World.Blocks = append(l.World.Blocks, job.Block{Host: h, First: job.Rank(rank), Count: 1})
 	}
-	require.NoError(t, a.cold.FromParent(overlay.Message{From: tree.Up, Header: tree.Header{Kind: overlay.KindLaunch, Job: job.Cold}, Value: l}))
+	require.NoError(t, a.jobs.find(n).FromParent(overlay.Message{From: tree.Up, Header: tree.Header{Kind: overlay.KindLaunch, Job: n}, Value: l}))
 }

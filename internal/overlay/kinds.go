@@ -47,6 +47,7 @@ const (
 	KindAddress    tree.Kind = 28
 	KindClaim      tree.Kind = 29
 	KindClaimed    tree.Kind = 30
+	KindJobOver    tree.Kind = 31
 	KindName       tree.Kind = 64
 	KindNamed      tree.Kind = 65
 	KindWorld      tree.Kind = 72
@@ -171,6 +172,7 @@ var kinds = [...]kind{
 	KindResize:     {name: "resize", stream: link.Control, direction: down, sender: byParent, scope: ofNothing, of: ofJob, bytes: small, values: few, body: coded[unix.Window](nil)},
 	KindClaim:      {name: "claim", stream: link.Service, direction: down, sender: byParent, scope: ofBelow, of: ofJob, bytes: large, values: many, body: coded[Claim](nil)},
 	KindClaimed:    {name: "claimed", stream: link.Service, direction: up, sender: byBelow, scope: ofHosts, of: ofJob, bytes: small, values: few, body: coded((*Origin).claimed)},
+	KindJobOver:    {name: "job over", stream: link.KVS, direction: down, sender: byParent, scope: ofNothing, of: ofJob, bytes: empty, values: few, body: raw(nil)},
 	KindName:       {name: "name", stream: link.Service, direction: up, sender: byChild, scope: ofRanks, of: ofJob, bytes: text, values: few, body: coded((*Origin).name)},
 	KindNamed:      {name: "named", stream: link.Service, direction: down, sender: byParent, scope: ofNothing, of: ofJob, bytes: text, values: few, body: coded[NameAnswer](nil)},
 	KindWorld:      {name: "world", stream: link.KVS, direction: down, sender: byParent, scope: ofBelow, of: ofJob, world: true, bytes: large, values: many, body: coded[World](nil)},

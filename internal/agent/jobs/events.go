@@ -104,24 +104,22 @@ func (j *Job) Without(slot tree.Slot) {
 }
 
 // Owes returns a child's debt at the end of the job, "" for none: counters also while its clock
-// is being measured for them.
-func (j *Job) Owes(slot tree.Slot) overlay.Owed {
+// is being measured for them. Moves says of output that it goes up, or waits for the parent to
+// take it.
+func (j *Job) Owes(slot tree.Slot) (owed overlay.Owed, moves bool) {
 	for _, w := range j.worlds {
 		if w.done.owed[slot] {
-			return overlay.OwesRanks
+			return overlay.OwesRanks, false
 		}
 	}
 	if j.output.Owes(slot) {
-		return overlay.OwesOutput
+		return overlay.OwesOutput, j.output.Moving()
 	}
 	if c := j.accounts.collection; c != nil && (c.gather.owed[slot] || c.timed[slot]) {
-		return overlay.OwesCounters
+		return overlay.OwesCounters, false
 	}
-	return ""
+	return "", false
 }
-
-// OutputMoves reports whether output goes up, or waits for the parent to take it.
-func (j *Job) OutputMoves() bool { return j.output.Moving() }
 
 // Timed is told that the clock of a child is measured.
 func (j *Job) Timed(slot tree.Slot) { j.accounts.timed(slot) }
@@ -129,7 +127,7 @@ func (j *Job) Timed(slot tree.Slot) { j.accounts.timed(slot) }
 // ModexOfLost answers a message of one node's PMIx server to another that is lost.
 func (j *Job) ModexOfLost(h tree.Header, body []byte) { j.pmix.modexOfLost(h, body) }
 
-// Leave begins the job's end on a node that leaves the tree.
+// Leave begins the end of a job of which no rank lives, or of one on a node that leaves the tree.
 func (j *Job) Leave() {
 	j.output.Abandon()
 	if j.linger != nil {
@@ -152,17 +150,25 @@ func (j *Job) RemoveScratch() {
 	}
 }
 
-// Close releases what is left.
+// Close lets go of what has answered its ranks.
 func (j *Job) Close() {
-	j.staging.files.Close()
 	for _, w := range j.worlds {
 		w.closeServers()
 	}
+	clear(j.worlds)
+	j.early = nil
+	j.profiling.close()
 	if j.pmix.local != nil {
 		j.pmix.local.Close()
 	}
 	if j.libraries != nil {
 		j.libraries.Close()
 	}
+}
+
+// Dispose releases what is left, after Close. It may be called from any goroutine: it waits for
+// the parent to take a message that is on its way, or to be lost.
+func (j *Job) Dispose() {
+	j.staging.files.Close()
 	j.output.Close()
 }

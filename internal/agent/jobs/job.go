@@ -52,7 +52,7 @@ type Job struct {
 }
 
 // New returns a job of a node, of which nothing is known but its number. Its ranks call at the
-// node's door that use the tree. Leave and Close release it.
+// node's door that use the tree. Leave, Close and Dispose release it.
 func New(n Node, number job.Number, door *servetree.Door) (j *Job, err error) {
 	j = without(n, number, door)
 	parent := n.Parent()

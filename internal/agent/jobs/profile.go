@@ -108,6 +108,14 @@ func (pf *profiling) tellAll(over func(world int) bool) {
 	pf.counting = kept
 }
 
+// close lets go of what nobody has asked for.
+func (pf *profiling) close() {
+	for _, c := range pf.counting {
+		c.file.Close()
+	}
+	pf.counting = nil
+}
+
 func (pf *profiling) tell(c *counters) error {
 	ranks := make([]*profile.Rank, len(c.ranks))
 	for slot, number := range c.ranks {

@@ -78,8 +78,18 @@ func (l *Libraries) beginsAt() (string, error) {
 		unix.Close(w)
 		return "", err
 	}
-	l.beginsPath = fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), w) // which stays open: the pipe has no end
+	l.beginsEnds = [2]int{r, w} // open while the job is here: the pipe has no end
+	l.beginsPath = fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), w)
 	return l.beginsPath, nil
+}
+
+// closeBegins closes it.
+func (l *Libraries) closeBegins() {
+	if l.beginsPath != "" {
+		l.beginsPath = ""
+		l.agent.CloseFD(l.beginsEnds[0])
+		unix.Close(l.beginsEnds[1])
+	}
 }
 
 // Files counts the files that answers to a world's local ranks need: a pipe for each rank

@@ -91,6 +91,7 @@ type Libraries struct {
 	fixes      asked[mpichFix]
 	pmixes     asked[pmixUse]
 	beginsPath string        // of the pipe by which ranks ask that begin MPI; "" while there is none
+	beginsEnds [2]int        // of that pipe: to read from and to write to
 	left       []openMPILeft // what ranks leave that are killed
 	openMPIDir string        // where they have their files; "" while there are none
 }
@@ -104,7 +105,10 @@ func New(a Agent, o Options) *Libraries {
 }
 
 // Close lets go of what is still open. All ranks have ended.
-func (l *Libraries) Close() { l.Helpers.close() }
+func (l *Libraries) Close() {
+	l.Helpers.close()
+	l.closeBegins()
+}
 
 // World is what is known of the MPI libraries of a world's local ranks.
 type World struct {

@@ -44,3 +44,40 @@ func (a *Agent) jobOf(n job.Number) *jobs.Job {
 	}
 	return j
 }
+
+// jobOver ends a job here and below: all its ranks have ended, or are of no use to anybody.
+// It is forgotten when the warden has told that nothing is left of it.
+func (a *Agent) jobOver(n job.Number) {
+	if a.jobs.over(n) {
+		return
+	}
+	a.subtree.Broadcast(link.KVS, overlay.KindJobOver, n, nil)
+	j := a.jobs.find(n)
+	a.jobs.end(n)
+	a.life.tearDown.forget(n)
+	if j == nil {
+		return
+	}
+	j.Do(j.End().KillOrdered(&a.life.end, 0))
+	if a.life.end.WardenHere() {
+		if err := a.life.warden.CloseJob(n); err != nil {
+			a.life.wardenLost(err)
+		}
+		return
+	}
+	a.forget(j)
+}
+
+// forget lets go of a job that is over, once.
+func (a *Agent) forget(j *jobs.Job) {
+	if a.jobs.here(j.Number()) == nil {
+		return
+	}
+	a.jobs.forget(j.Number())
+	j.Leave()
+	j.Close()
+	a.disposals.Go(func() { // ends with the link to the parent, at the latest
+		j.RemoveScratch() // where the warden has not
+		j.Dispose()
+	})
+}
