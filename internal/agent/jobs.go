@@ -74,6 +74,7 @@ func (a *Agent) forget(j *jobs.Job) {
 		return
 	}
 	a.jobs.forget(j.Number())
+	delete(a.machine.files, j.Number())
 	j.Leave()
 	j.Close()
 	a.disposals.Go(func() { // ends with the link to the parent, at the latest

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
 	"github.com/golaunch/golaunch/network/placement/binding"
@@ -67,4 +68,23 @@ func (m *machine) memFile(name string, contents []byte) (path string, err error)
 		m.memFiles[name] = file
 	}
 	return unix.DescriptorPath(file), nil
+}
+
+// ownFiles is the number of files that an agent may have open before it has ranks, but for
+// those of its links.
+const ownFiles = 32
+
+// needFiles has the agent be able to have so many files open for a job, beside those of its
+// links, of other jobs, and some of its own.
+func (m *machine) needFiles(n job.Number, files int) {
+	if m.files == nil {
+		m.files = map[job.Number]int{}
+	}
+	m.files[n] = files
+	const perLink, perJob = 4, 4 // of the first job they are the agent's own
+	want := ownFiles + perLink*m.n.subtree.Degree() + perJob*(len(m.files)-1)
+	for _, files := range m.files {
+		want += files
+	}
+	m.tooFew = unix.NeedFiles(uint64(want), fmt.Sprintf("the agent of %d ranks", m.n.jobs.living()))
 }

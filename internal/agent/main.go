@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/golaunch/golaunch/internal/agent/jobs"
 	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/link/yamuxlink"
@@ -61,7 +60,7 @@ func runAgent(words []string) error {
 	if err != nil {
 		return err
 	}
-	if err := unix.NeedFiles(jobs.OwnFiles, "an agent"); err != nil {
+	if err := unix.NeedFiles(ownFiles, "an agent"); err != nil {
 		return err
 	}
 	// A parent that goes away shows on the link, which ends an agent; SIGTERM asks for the

@@ -123,6 +123,9 @@ func (x ofJob) ReadHostFiles(dir string, names []string, done func([]overlay.Hos
 	x.a.machine.hostFiles.start(dir, names, done)
 }
 
+// NeedFiles has the node be able to have so many files open for the job.
+func (x ofJob) NeedFiles(n int) { x.a.machine.needFiles(x.number, n) }
+
 // MoreProcessors has the event loop use more than one.
 func (x ofJob) MoreProcessors() { x.a.machine.moreProcessors() }
 

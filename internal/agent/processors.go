@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/network/topology/node"
 )
 
@@ -20,6 +21,8 @@ type machine struct {
 	processors *node.Node          // the inside of the host; nil until a rank is bound
 	memFiles   map[string]*os.File // by name, of Launch.Libraries: those that some app needs
 	hostFiles  hostFileReader
+	files      map[job.Number]int // open ones that jobs' ranks need
+	tooFew     error              // not all of them can be had
 }
 
 // moreProcessors lets an agent with children to connect, or with many ranks,

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -134,4 +135,19 @@ func TestChildrenOweByJob(t *testing.T) {
 	require.True(t, a.subtree.Live(0))
 	late(2)
 	require.False(t, a.subtree.Live(0))
+}
+
+// The files of all jobs have to be had at once.
+func TestJobsNeedFiles(t *testing.T) {
+	a := joined(t, &Agent{subtree: &overlay.Subtree{}})
+	const many = 1 << 40
+	x := ofJob{a, 2}
+	x.NeedFiles(1)
+	require.NoError(t, a.machine.tooFew)
+	ofJob{a, job.Cold}.NeedFiles(many)
+	require.ErrorContains(t, a.machine.tooFew, fmt.Sprintf("the agent of 0 ranks needs %d open files", ownFiles+4+1+many))
+	a.forget(a.cold)
+	x.NeedFiles(1)
+	require.NoError(t, a.machine.tooFew)
+	a.disposals.Wait()
 }

@@ -99,11 +99,8 @@ func (l *life) beat() {
 // sweep ends what a dead warden left behind, and says why it is lost.
 func (l *life) sweep(why error) {
 	text := fmt.Sprintf("%v; the ranks of the node were killed", why)
-	for _, j := range l.n.jobs.list() {
-		if tooFew := j.TooFew(); tooFew != nil {
-			text = fmt.Sprintf("%v, or use fewer ranks per host; %s", tooFew, text)
-			break
-		}
+	if tooFew := l.n.machine.tooFew; tooFew != nil {
+		text = fmt.Sprintf("%v, or use fewer ranks per host; %s", tooFew, text)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
 	defer cancel()

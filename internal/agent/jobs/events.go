@@ -79,9 +79,6 @@ func (j *Job) NodeLost(why error) {
 // NodeFailed reports what this node can't go on without.
 func (j *Job) NodeFailed(phase string, err error) { j.failures.nodeFailed(phase, err) }
 
-// TooFew says that not all descriptors that the ranks need can be had; nil if they can.
-func (j *Job) TooFew() error { return j.ranks.tooFew }
-
 // LostChild reports that a child of a name is lost. Known says that the launcher has a reason
 // of its own to hear of it, also where ranks were told to end.
 func (j *Job) LostChild(slot tree.Slot, name string, f job.Failure, known bool) {

@@ -83,6 +83,8 @@ type Node interface {
 	MemFile(name string, contents []byte) (path string, err error)
 	// ReadHostFiles reads files relative to dir and calls done, once, from another goroutine.
 	ReadHostFiles(dir string, names []string, done func([]overlay.HostFile))
+	// NeedFiles has the node be able to have so many files open for the job, if it can.
+	NeedFiles(n int)
 	// MoreProcessors has the event loop use more than one; MoreGarbage has less collected.
 	MoreProcessors()
 	MoreGarbage()

@@ -70,6 +70,7 @@ func (n *testNode) Warden() Warden                          { return n.warden }
 func (n *testNode) End() *ending.Node                       { return &n.end }
 func (n *testNode) WatchWarden(ending.Action)               { n.watched++ }
 func (n *testNode) Killed(time.Duration)                    {}
+func (n *testNode) NeedFiles(int)                           {}
 func (n *testNode) MoreProcessors()                         {}
 func (n *testNode) MoreGarbage()                            {}
 

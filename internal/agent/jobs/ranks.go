@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -12,17 +11,10 @@ import (
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/internal/stdio"
-	"github.com/golaunch/golaunch/internal/unix"
 )
 
 // ranks starts the local ranks of a job, and hears how they end.
-type ranks struct {
-	j      *Job
-	tooFew error // not all descriptors that the ranks need can be had
-}
-
-// OwnFiles is how many files an agent may have open before it has ranks.
-const OwnFiles = 32
+type ranks struct{ j *Job }
 
 // start hands the ranks of a world to the warden, unless the job was killed
 // meanwhile.
@@ -37,7 +29,7 @@ func (rs *ranks) start(w *world) {
 		return
 	}
 	// With fewer it may go well still: ranks that end make room for others.
-	rs.tooFew = unix.NeedFiles(rs.openFiles(), fmt.Sprintf("the agent of %d ranks", rs.j.end.Living()))
+	rs.j.node.NeedFiles(rs.openFiles())
 	if !w.servers.opened { // servers know where ranks are bound
 		err := rs.j.env.network.err
 		if err == nil {
@@ -110,12 +102,11 @@ func (rs *ranks) neverStart(w *world) {
 	rs.j.Do(rs.j.end.RanksNever(rs.j.node.End(), waited, rs.j.output.Quiet()))
 }
 
-// openFiles is how many files an agent may have open once its ranks run: two pipes of
-// each, what servers need, the pipes of those that read standard input, and those for
-// the answers to those that ask when MPI begins, its links, and some of its own.
-func (rs *ranks) openFiles() uint64 {
-	const perLink, pipes = 4, 2
-	n := OwnFiles + perLink*rs.j.node.Subtree().Degree()
+// openFiles counts the files that an agent may have open for the ranks once they run: two pipes
+// of each, those of servers, the pipes of those that read standard input, and those for
+// the answers to those that ask when MPI begins.
+func (rs *ranks) openFiles() (n int) {
+	const pipes = 2
 	if rs.j.stdin.input != nil {
 		n += rs.j.stdin.input.Readers()
 	}
@@ -129,7 +120,7 @@ func (rs *ranks) openFiles() uint64 {
 			n += perRank*w.living + more
 		}
 	}
-	return uint64(n)
+	return n
 }
 
 // failAll reports why no rank that waits can start on this node.

@@ -100,7 +100,7 @@ func TestDescriptorsThatServersNeed(t *testing.T) {
 		for _, s := range more {
 			w.servers.add(s)
 		}
-		return int(a.job.ranks.openFiles())
+		return a.job.ranks.openFiles()
 	}
 	none := files(overlay.Launch{}, 0)
 	require.Equal(t, none, files(overlay.Launch{LaunchOptions: overlay.LaunchOptions{PMIPort: true, PMGR: true}}, 0, needy{}), "nobody can call any more")
@@ -118,7 +118,7 @@ func TestDescriptorsForAnswers(t *testing.T) {
 	served(t, a, w)
 	none := a.job.ranks.openFiles()
 	w.mpi = &fakeLibraries{files: 7}
-	require.Equal(t, int(none)+7, int(a.job.ranks.openFiles()))
+	require.Equal(t, none+7, a.job.ranks.openFiles())
 }
 
 // needy is a server that needs descriptors.
