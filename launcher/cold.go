@@ -35,6 +35,7 @@ func newCold(ctx context.Context, o Options, plan *Plan, report *reporter, stdio
 func (c *cold) run() int {
 	r := c.job
 	r.signals.catch()
+	c.tree.KnowJob(r.number)
 	c.tree.Begin()
 	r.progress.watch()
 

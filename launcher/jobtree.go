@@ -21,8 +21,8 @@ type jobTree interface {
 	Send(s link.Stream, h tree.Header, body []byte)
 	Edges() []*overlay.Edge
 	Suspend(on bool) error
-	Know(world int, blocks []job.Block)
-	Forget(world int)
+	Know(n job.Number, world int, blocks []job.Block)
+	Forget(n job.Number, world int)
 	Watched(m overlay.Message)
 	Since(m overlay.Message, f job.Failure) time.Time
 

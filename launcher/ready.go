@@ -89,7 +89,7 @@ func (r *run) launch() {
 	}
 	r.worlds.knowNames(r.tree.Hosts())
 	r.worlds.launch(r.plan)
-	r.tree.Know(ownWorld, r.plan.Blocks)
+	r.tree.Know(r.number, ownWorld, r.plan.Blocks)
 	r.broadcast(link.KVS, overlay.KindLaunch, overlay.Encode(launch))
 	r.signals.realTime = realTime()
 	r.account.clock.Mark("launch sent")

@@ -40,7 +40,7 @@ func launchedRun(t *testing.T) (*testRun, link.Link) {
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	r := &testRun{run: &run{
-		options: *o, plan: p,
+		number: job.Cold, options: *o, plan: p,
 		input: input{pump: &stdinPump{}}, staging: &staging{}, report: &reporter{w: io.Discard},
 	}}
 	r.join()
@@ -54,7 +54,7 @@ func launchedRun(t *testing.T) (*testRun, link.Link) {
 	near, agent := memlink.Pair()
 	r.handle(overlay.Joined{Link: near, Host: c.Entries[0], Pipe: onlyLink{}})
 	r.agents.Begin()
-	r.agents.Know(ownWorld, p.Blocks)
+	r.agents.Know(r.number, ownWorld, p.Blocks)
 	t.Cleanup(func() { agent.Close(); r.agents.Close() })
 	return r, agent
 }

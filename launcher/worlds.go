@@ -135,7 +135,7 @@ func (ws *worlds) begin(plan *Plan, codes []int, q overlay.SpawnRequest) error {
 	ws.newest = id
 	ws.job.account.profiles.know(id, plan)
 	ws.all[id] = &world{plan: plan, by: &q, codes: codes}
-	ws.job.tree.Know(id, plan.Blocks)
+	ws.job.tree.Know(ws.job.number, id, plan.Blocks)
 	ws.job.tellOf(id, link.KVS, overlay.KindWorld, overlay.Encode(message))
 	ws.job.verbose(1, "world %d: %s spawned by rank %v on %s", id, plural(plan.Size, "rank"), asker(q), ws.job.hostName(q.Host))
 	return nil
@@ -258,7 +258,7 @@ func (ws *worlds) noteDrained(id int) {
 func (ws *worlds) forget(id int, w *world) {
 	if w != ws.own && w.done && w.drained && w.started {
 		delete(ws.all, id)
-		ws.job.tree.Forget(id)
+		ws.job.tree.Forget(ws.job.number, id)
 		ws.job.schedules.forget(func(s *schedule) bool { return s.of.World == id })
 		ws.job.tellOf(id, link.KVS, overlay.KindForget, nil)
 	}

@@ -63,6 +63,7 @@ func TestClocksOfTwoNodesAreFound(t *testing.T) {
 	require.NoError(t, err)
 	starter := overlay.NewStarter(context.Background(), fork.New(), source, common, inbox, nil)
 	subtree := overlay.NewSubtree(starter, common, inbox, func(tree.Slot) overlay.Sink { return func(tree.Header, []byte) {} })
+	subtree.Worlds.KnowJob(job.Cold)
 
 	root, toRoot := shifted(t, 0, shift[0])
 	child, _ := shifted(t, 1, shift[1])

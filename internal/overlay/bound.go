@@ -40,11 +40,11 @@ func mergeBound(a, b []Bound) []Bound {
 }
 
 // bound: all ranks of a world on hosts below it, of each host once.
-func (o *Origin) bound(h tree.Header, list []Bound) error {
+func (c *claims) bound(h tree.Header, list []Bound) error {
 	if len(list) == 0 {
 		return nil
 	}
-	blocks, _, err := o.ranksOf.find(int(h.World))
+	blocks, _, err := c.places.find(int(h.World))
 	if err != nil {
 		return err
 	}
@@ -63,11 +63,11 @@ func (o *Origin) bound(h tree.Header, list []Bound) error {
 			return errors.New("a text of two lines where a rank is bound")
 		}
 		for _, host := range b.Hosts {
-			if err := o.host(host); err != nil {
+			if err := c.child.host(host); err != nil {
 				return err
 			}
 			if ranks[host] != len(b.Ranks) {
-				return fmt.Errorf("it is said once where %d ranks of %s are bound, which has %d", len(b.Ranks), o.called(host), ranks[host])
+				return fmt.Errorf("it is said once where %d ranks of %s are bound, which has %d", len(b.Ranks), c.child.called(host), ranks[host])
 			}
 			ranks[host] = -1
 		}

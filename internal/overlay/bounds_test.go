@@ -38,7 +38,7 @@ func TestHonestRecordsOfManyNodes(t *testing.T) {
 		}
 		c.Nodes = append(c.Nodes, n)
 	}
-	require.NoError(t, say(new(Worlds).Child(true, hosts), KindCollected, 0, c))
+	require.NoError(t, say(childAlone(true, hosts...), KindCollected, 0, c))
 }
 
 // The largest records of a child's node are within the bounds of all that is above it,
@@ -57,7 +57,7 @@ func TestTheLargestRecordsAreWithinTheBoundsAbove(t *testing.T) {
 	all := full(0)
 	for _, h := range hosts[1:] {
 		part := full(h.Index)
-		require.NoError(t, say(new(Worlds).Child(false, []HostEntry{h}), KindCollected, 0, part))
+		require.NoError(t, say(childAlone(false, h), KindCollected, 0, part))
 		part.Nodes[0].Trace.Clock = make([]report.Offset, 2)
 		part.Below(0)
 		all.Merge(part)
@@ -65,7 +65,7 @@ func TestTheLargestRecordsAreWithinTheBoundsAbove(t *testing.T) {
 			all.Nodes[0].Trace.Starts = append(all.Nodes[0].Trace.Starts, report.Start{Host: h.Index, Steps: make([]report.Step, maxSpans)})
 		}
 	}
-	require.NoError(t, say(new(Worlds).Child(false, hosts), KindCollected, 0, all))
+	require.NoError(t, say(childAlone(false, hosts...), KindCollected, 0, all))
 }
 
 // A child whose records grow beyond the bounds of its parent is refused at once.
@@ -116,7 +116,7 @@ func TestEveryOtherRankMayWait(t *testing.T) {
 	const ranks = 40_000
 	var w Worlds
 	o := w.Child(false, []HostEntry{{Index: 0}})
-	w.Know(0, []job.Block{{Count: ranks}})
+	w.Know(job.Cold, 0, []job.Block{{Count: ranks}})
 	m := Waiting{Library: strings.Repeat("x", maxCause)}
 	for r := job.Rank(0); r < ranks; r += 2 {
 		m.Ranks = append(m.Ranks, RankRange{First: r, Count: 1})
@@ -134,7 +134,7 @@ func TestEveryOtherHostMayBeLost(t *testing.T) {
 			lost = append(lost, h)
 		}
 	}
-	o := new(Worlds).Child(false, hosts)
+	o := childAlone(false, hosts...)
 	f := job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: 1, Text: strings.Repeat("x", maxText), Lost: tree.MakeHosts(lost)}
 	require.Len(t, f.Lost, len(lost))
 	require.NoError(t, say(o, KindFailure, 0, f))

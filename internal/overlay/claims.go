@@ -106,8 +106,8 @@ func (o *Origin) died(_ tree.Header, d Died) error {
 	return nil
 }
 
-func (o *Origin) started(h tree.Header, s Started) error {
-	w, err := o.share(int(h.World))
+func (c *claims) started(h tree.Header, s Started) error {
+	w, err := c.share(int(h.World))
 	if err == nil {
 		err = noteOnce(&w.started)
 	}
@@ -121,12 +121,12 @@ func (o *Origin) started(h tree.Header, s Started) error {
 	if h.World == 0 && len(s.Failures) > 0 {
 		return errors.New("failures of the first world are told as such")
 	}
-	blocks, _, err := o.ranksOf.find(int(h.World))
+	blocks, _, err := c.places.find(int(h.World))
 	if err != nil {
 		return err
 	}
 	for _, f := range s.Failures {
-		if err := o.host(f.Host); err != nil {
+		if err := c.child.host(f.Host); err != nil {
 			return err
 		}
 		if err := long(maxCause, f.Text); err != nil {
@@ -136,11 +136,11 @@ func (o *Origin) started(h tree.Header, s Started) error {
 			return fmt.Errorf("exit code %d does not exist", f.Code)
 		}
 		if f.Count < 1 || f.Count > left || !allOn(blocks, f.First, f.Count, func(h job.HostIndex) bool { return h == f.Host }) {
-			return fmt.Errorf("ranks %d+%d are not on %s", f.First, f.Count, o.called(f.Host))
+			return fmt.Errorf("ranks %d+%d are not on %s", f.First, f.Count, c.child.called(f.Host))
 		}
 		left -= f.Count
 	}
-	return o.bound(h, s.Bound)
+	return c.bound(h, s.Bound)
 }
 
 // allOn reports whether count ranks from first on exist, and are on hosts that are
@@ -159,8 +159,8 @@ func allOn(blocks []job.Block, first job.Rank, count int, wanted func(job.HostIn
 	return true
 }
 
-func (o *Origin) done(h tree.Header, d Done) error {
-	w, err := o.share(int(h.World))
+func (c *claims) done(h tree.Header, d Done) error {
+	w, err := c.share(int(h.World))
 	if err == nil {
 		err = noteOnce(&w.done)
 	}
@@ -231,33 +231,30 @@ func (o *Origin) inputAck(_ tree.Header, k InputAck) error {
 	return nil
 }
 
-func (o *Origin) name(_ tree.Header, q NameRequest) error {
+func (c *claims) name(_ tree.Header, q NameRequest) error {
 	if q.Op != pmi.Publish && q.Op != pmi.Unpublish && q.Op != pmi.Lookup {
 		return fmt.Errorf("%v is nothing to do with a name", q.Op)
 	}
 	if err := long(pmi.MaxLine, string(q.Service), string(q.Port)); err != nil {
 		return err
 	}
-	return o.rank(q.World, q.Rank, q.Host)
+	return c.rank(q.World, q.Rank, q.Host)
 }
 
-func (o *Origin) spawn(_ tree.Header, q SpawnRequest) error { return o.rank(q.World, q.Rank, q.Host) }
+func (c *claims) spawn(_ tree.Header, q SpawnRequest) error { return c.rank(q.World, q.Rank, q.Host) }
 
-func (o *Origin) schedule(_ tree.Header, q ScheduleRequest) error {
+func (c *claims) schedule(_ tree.Header, q ScheduleRequest) error {
 	switch s := q.Schedule; {
 	case len(s.Algorithm) > record.MaxAlgorithm:
 		return fmt.Errorf("an algorithm's name of %d bytes", len(s.Algorithm))
 	case s.Bytes < 0 || s.Bytes > record.MaxScheduleBytes:
 		return fmt.Errorf("a schedule of %d bytes", s.Bytes)
 	}
-	return o.rank(q.Schedule.World, q.Rank, q.Host)
+	return c.rank(q.Schedule.World, q.Rank, q.Host)
 }
 
-func (o *Origin) progress(_ tree.Header, p Progress) error {
-	ranks := 0
-	if w := o.worlds[0]; w != nil {
-		ranks = w.ranks
-	}
+func (o *Origin) progress(h tree.Header, p Progress) error {
+	ranks := o.ranksOf(h.Job)
 	if err := line(maxWord, string(p.Step)); err != nil {
 		return err
 	}
@@ -276,23 +273,20 @@ func (o *Origin) progress(_ tree.Header, p Progress) error {
 
 // aboutWorld: the bulletin board and the tree's service are a world's, of which the
 // child has ranks. The receiver drops messages about one that is over.
-func (o *Origin) aboutWorld(h tree.Header, _ []byte) error {
-	if o.parent {
-		return nil
-	}
-	if _, over, err := o.ranksOf.find(int(h.World)); err != nil || over {
+func (c *claims) aboutWorld(h tree.Header, _ []byte) error {
+	if _, over, err := c.places.find(int(h.World)); err != nil || over {
 		return err
 	}
-	_, err := o.share(int(h.World))
+	_, err := c.share(int(h.World))
 	return err
 }
 
 // output: records of ranks below it, of worlds whose output has not ended.
-func (o *Origin) output(_ tree.Header, records []byte) error {
+func (c *claims) output(_ tree.Header, records []byte) error {
 	var fault error
-	err := Chunks(records, func(c Chunk) {
+	err := Chunks(records, func(x Chunk) {
 		if fault == nil {
-			fault = o.outputOf(c.Rank, c.Stream)
+			fault = c.outputOf(x.Rank, x.Stream)
 		}
 	})
 	if err != nil {
@@ -301,8 +295,8 @@ func (o *Origin) output(_ tree.Header, records []byte) error {
 	return fault
 }
 
-func (o *Origin) outputOf(r job.RankID, s stdio.Stream) error {
-	w, err := o.share(r.World)
+func (c *claims) outputOf(r job.RankID, s stdio.Stream) error {
+	w, err := c.share(r.World)
 	switch {
 	case err != nil:
 		return err
@@ -311,26 +305,26 @@ func (o *Origin) outputOf(r job.RankID, s stdio.Stream) error {
 	case s != stdio.Stdout && s != stdio.Stderr:
 		return fmt.Errorf("output of rank %v on stream %d", r, s)
 	}
-	if err := o.checkBelow(r); err != nil {
+	if err := c.checkBelow(r); err != nil {
 		return fmt.Errorf("output of %w", err)
 	}
 	return nil
 }
 
 // checkBelow checks that a rank is on one of the child's hosts.
-func (o *Origin) checkBelow(r job.RankID) error {
-	blocks, _, err := o.ranksOf.find(r.World)
+func (c *claims) checkBelow(r job.RankID) error {
+	blocks, _, err := c.places.find(r.World)
 	if err != nil {
 		return err
 	}
-	if b := job.BlockOf(blocks, r.Rank); b == nil || !o.given.Has(b.Host) {
+	if b := job.BlockOf(blocks, r.Rank); b == nil || !c.child.given.Has(b.Host) {
 		return fmt.Errorf("rank %v, which is not below it", r)
 	}
 	return nil
 }
 
-func (o *Origin) drained(h tree.Header, _ []byte) error {
-	w, err := o.share(int(h.World))
+func (c *claims) drained(h tree.Header, _ []byte) error {
+	w, err := c.share(int(h.World))
 	if err != nil {
 		return err
 	}

@@ -21,33 +21,33 @@ const (
 
 // collected: records of nodes and ranks below it, and no more of either than
 // there are.
-func (o *Origin) collected(_ tree.Header, c report.Collected) error {
-	hosts, agents := o.given.Len(), 0
-	for _, l := range c.Levels {
+func (c *claims) collected(_ tree.Header, m report.Collected) error {
+	hosts, agents := c.child.given.Len(), 0
+	for _, l := range m.Levels {
 		if agents += l.Agents; l.Agents < 1 || l.Agents > hosts || agents > hosts {
 			return fmt.Errorf("counters of more than %d agents", hosts)
 		}
 	}
-	told, tries := make([]job.HostIndex, len(c.Nodes)), map[job.HostIndex]int{}
-	for i := range c.Nodes {
-		n := &c.Nodes[i]
-		if n.Level < 0 || n.Level >= len(c.Levels) {
-			return fmt.Errorf("%s is %d levels down of %d", o.called(n.Host), n.Level, len(c.Levels))
+	told, tries := make([]job.HostIndex, len(m.Nodes)), map[job.HostIndex]int{}
+	for i := range m.Nodes {
+		n := &m.Nodes[i]
+		if n.Level < 0 || n.Level >= len(m.Levels) {
+			return fmt.Errorf("%s is %d levels down of %d", c.child.called(n.Host), n.Level, len(m.Levels))
 		}
 		told[i] = n.Host
-		if err := o.node(n, tries); err != nil {
+		if err := c.child.node(n, tries); err != nil {
 			return err
 		}
 	}
 	if h, again := twice(told); again {
-		return fmt.Errorf("%s has two records", o.called(h))
+		return fmt.Errorf("%s has two records", c.child.called(h))
 	}
-	if len(c.Ranks) > o.ranks {
-		return fmt.Errorf("records of %d ranks of %d", len(c.Ranks), o.ranks)
+	if len(m.Ranks) > c.ranks {
+		return fmt.Errorf("records of %d ranks of %d", len(m.Ranks), c.ranks)
 	}
-	for i := range c.Ranks {
-		r := &c.Ranks[i]
-		if err := o.rank(r.World, r.Rank, r.Host); err != nil {
+	for i := range m.Ranks {
+		r := &m.Ranks[i]
+		if err := c.rank(r.World, r.Rank, r.Host); err != nil {
 			return err
 		}
 		if err := cmp.Or(long(maxStep, r.Outcome), long(maxCause, r.CPUs)); err != nil {

@@ -109,6 +109,7 @@ func (e *Edge) read(s link.Stream, sink Sink) {
 			value, err = e.origin.read(h, body)
 		}
 		switch {
+		case errors.Is(err, errJobOver): // dropped
 		case err != nil:
 			e.reportEnd(BrokeProtocol(err))
 			e.link.Close()

@@ -41,25 +41,25 @@ func (s *Failures) First(f job.Failure) bool {
 }
 
 // failure: of a rank, or a host, that is the child's, with each cause once.
-func (o *Origin) failure(_ tree.Header, f job.Failure) error {
-	if err := o.host(f.Host); err != nil {
+func (c *claims) failure(_ tree.Header, f job.Failure) error {
+	if err := c.child.host(f.Host); err != nil {
 		return err
 	}
 	if err := possible(f); err != nil {
 		return err
 	}
 	if f.Rank != -1 {
-		if err := o.rank(f.World, f.Rank, f.Host); err != nil {
+		if err := c.rank(f.World, f.Rank, f.Host); err != nil {
 			return err
 		}
-		if o.failed++; o.failed > causesOfRank*o.ranks { // ranks of worlds that are over have any number
-			return fmt.Errorf("more failures than %d ranks can have", o.ranks)
+		if c.failed++; c.failed > causesOfRank*c.ranks { // ranks of worlds that are over have any number
+			return fmt.Errorf("more failures than %d ranks can have", c.ranks)
 		}
 	}
-	if !o.failures.First(f) {
+	if !c.failures.First(f) {
 		return errors.New("it is said twice")
 	}
-	return o.lost(f)
+	return c.child.lost(f)
 }
 
 // lost: hosts that went with one that is the child's are the child's.

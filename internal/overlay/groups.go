@@ -19,29 +19,29 @@ type Group struct {
 
 // betweenNodes: both hold ranks of the world. The receiver drops messages of one that
 // is over. size is the number of its ranks, 0 where nothing else is to be judged.
-func (o *Origin) betweenNodes(h tree.Header) (nodes tree.Hosts, size int, err error) {
-	if err := o.aboutWorld(h, nil); o.parent || err != nil {
+func (c *claims) betweenNodes(h tree.Header) (nodes tree.Hosts, size int, err error) {
+	if err := c.aboutWorld(h, nil); err != nil {
 		return nil, 0, err
 	}
-	nodes, size = o.ranksOf.holders(int(h.World))
+	nodes, size = c.places.nodesOf(int(h.World))
 	switch {
 	case size == 0: // it is over
 		return nil, 0, nil
 	case !nodes.Has(h.From):
-		return nil, 0, fmt.Errorf("it is from %s, which has no ranks of world %d", o.called(h.From), h.World)
+		return nil, 0, fmt.Errorf("it is from %s, which has no ranks of world %d", c.child.called(h.From), h.World)
 	case !nodes.Has(h.To):
-		return nil, 0, fmt.Errorf("it is for %s, which has no ranks of world %d", o.called(h.To), h.World)
+		return nil, 0, fmt.Errorf("it is for %s, which has no ranks of world %d", c.child.called(h.To), h.World)
 	}
 	return nodes, size, nil
 }
 
 // group: of a world whose groups have barriers, one that it can have.
-func (o *Origin) group(h tree.Header, g Group) error {
-	nodes, size, err := o.betweenNodes(h)
+func (c *claims) group(h tree.Header, g Group) error {
+	nodes, size, err := c.betweenNodes(h)
 	if size == 0 || err != nil {
 		return err
 	}
-	if !o.ranksOf.haveGroups() {
+	if !c.places.haveGroups() {
 		return errors.New("this job has no barriers of groups (--pmi 1.2)")
 	}
 	if _, err := pmi.GroupMembers(string(g.Key), size); err != nil {
@@ -59,10 +59,10 @@ func (o *Origin) group(h tree.Header, g Group) error {
 }
 
 // home: a message of the policy that the job has.
-func (o *Origin) home(h tree.Header, body []byte) error {
-	_, size, err := o.betweenNodes(h)
+func (c *claims) home(h tree.Header, body []byte) error {
+	_, size, err := c.betweenNodes(h)
 	if size == 0 || err != nil {
 		return err
 	}
-	return o.ranksOf.boards().CheckHome(body, size)
+	return c.places.boards().CheckHome(body, size)
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// model is a job of agents that all say the truth, in which hosts are dead or late and
-// agents are lost: the messages of each pass all Origins above it.
+// model is a tree of agents that all say the truth about its jobs, in which hosts are dead
+// or late and agents are lost: the messages of each pass all Origins above it.
 type model struct {
 	t        require.TestingT
 	pick     func(n int) int // 0 to n-1
@@ -33,6 +33,7 @@ type model struct {
 	launcher Worlds
 	root     *modelAgent
 	agents   []*modelAgent // that live, parents first
+	job      job.Number    // that messages are about
 	node     job.HostIndex // that holds ranks of the world under way
 }
 
@@ -45,7 +46,7 @@ type modelAgent struct {
 	kids   []*modelAgent
 	ready  Ready
 
-	failures Failures // that were told
+	failures map[job.Number]*Failures // that were told
 }
 
 // modelRules has servers that say all that there is to say.
@@ -58,6 +59,14 @@ func (a *modelAgent) hosts() []job.HostIndex {
 		all = append(all, kid.hosts()...)
 	}
 	return all
+}
+
+// failed are the failures of a job that it was told of.
+func (a *modelAgent) failed(n job.Number) *Failures {
+	if a.failures[n] == nil {
+		a.failures[n] = &Failures{}
+	}
+	return a.failures[n]
 }
 
 // trouble happens once in n times.
@@ -78,7 +87,7 @@ func (m *model) pass(from *modelAgent, k tree.Kind, world int, message any) {
 
 // fail passes a failure up, with the time that it takes, unless it was told before.
 func (m *model) fail(from *modelAgent, f job.Failure) {
-	for a := from; a != nil && a.failures.First(f); a = a.parent {
+	for a := from; a != nil && a.failed(m.job).First(f); a = a.parent {
 		f.Age = min(f.Age, MaxAge)
 		require.NoError(m.t, m.tell(a, from, KindFailure, 0, f))
 		f.Age += time.Duration(m.pick(1 << 40))
@@ -114,7 +123,10 @@ func (m *model) tell(via, from *modelAgent, k tree.Kind, world int, message any)
 	if !raw && message != nil {
 		body = Encode(message)
 	}
-	h := tree.Header{Kind: k, Job: about(k), World: uint16(world), To: tree.Launcher, From: from.host.Index}
+	h := tree.Header{Kind: k, World: uint16(world), To: tree.Launcher, From: from.host.Index}
+	if kinds[k].of == ofJob {
+		h.Job = m.job
+	}
 	if kinds[k].sender == byNode {
 		h.To = m.node
 	}
@@ -152,7 +164,7 @@ func (m *model) start(a *modelAgent, part []HostEntry) {
 }
 
 func (m *model) join(a *modelAgent, part []HostEntry) {
-	kid := &modelAgent{host: part[0], parent: a, origin: a.below.Child(false, part)}
+	kid := &modelAgent{host: part[0], parent: a, origin: a.below.Child(false, part), failures: map[job.Number]*Failures{}}
 	m.grow(kid, part[1:])
 	heard := !m.trouble(8)
 	if heard {
@@ -170,12 +182,11 @@ func (m *model) join(a *modelAgent, part []HostEntry) {
 // newModel grows the tree.
 func newModel(t require.TestingT, hosts, degree int, troubles bool, pick func(int) int) *model {
 	m := &model{t: t, pick: pick, degree: degree, troubles: troubles}
-	m.launcher.Rules(modelRules)
 	entries := make([]HostEntry, hosts)
 	for i := range entries {
 		entries[i] = HostEntry{Index: job.HostIndex(i), Name: "n"}
 	}
-	m.root = &modelAgent{host: entries[0], origin: m.launcher.Child(true, entries)}
+	m.root = &modelAgent{host: entries[0], origin: m.launcher.Child(true, entries), failures: map[job.Number]*Failures{}}
 	m.grow(m.root, entries[1:])
 	m.say(m.root, KindReady, 0, m.root.ready)
 	m.live(m.root)
@@ -189,9 +200,10 @@ func (m *model) live(a *modelAgent) {
 	}
 }
 
-// world has a world live from its launch to its end. each host has at most so many
-// ranks.
-func (m *model) world(id, ranks int) {
+// world has a world of a job live from its launch to its end. each host has at most so
+// many ranks.
+func (m *model) world(n job.Number, id, ranks int) {
+	m.job = n
 	var blocks []job.Block
 	next := job.Rank(0)
 	for _, a := range m.agents {
@@ -204,7 +216,8 @@ func (m *model) world(id, ranks int) {
 		blocks = []job.Block{{Host: m.root.host.Index, Count: 1}}
 	}
 	m.node = blocks[m.pick(len(blocks))].Host
-	m.launcher.Know(id, blocks)
+	m.launcher.Rules(n, modelRules)
+	m.launcher.Know(n, id, blocks)
 	m.know(m.root, id, blocks)
 	run := map[job.HostIndex]job.Block{}
 	for _, b := range blocks {
@@ -221,9 +234,9 @@ func (m *model) world(id, ranks int) {
 	}
 	m.collect(m.root, id, run)
 	if id > 0 {
-		m.launcher.Forget(id)
+		m.launcher.Forget(n, id)
 		for _, a := range m.agents {
-			a.below.Forget(id)
+			a.below.Forget(n, id)
 		}
 		b := blocks[m.pick(len(blocks))]
 		for _, a := range m.agents {
@@ -240,8 +253,8 @@ func (m *model) world(id, ranks int) {
 // knows it must not be heard before.
 func (m *model) know(a *modelAgent, id int, blocks []job.Block) bool {
 	here := slices.ContainsFunc(blocks, func(b job.Block) bool { return b.Host == a.host.Index })
-	a.below.Rules(modelRules)
-	a.below.Know(id, blocks)
+	a.below.Rules(m.job, modelRules)
+	a.below.Know(m.job, id, blocks)
 	for _, kid := range a.kids {
 		here = m.know(kid, id, blocks) || here
 	}
@@ -311,7 +324,7 @@ func (m *model) end(a *modelAgent, id int, run map[job.HostIndex]job.Block) (sta
 		}
 	}
 	if here {
-		m.say(a, KindProgress, 0, Progress{Nodes: 1, Host: a.host.Index})
+		m.say(a, KindProgress, 0, Progress{Nodes: 1, Ranks: started.Ranks, Host: a.host.Index})
 		m.say(a, KindStarted, id, started)
 		m.say(a, KindBoard, id, []byte("x"))
 		m.say(a, KindDone, id, done)
@@ -377,11 +390,54 @@ func TestHonestAgentsAreHeard(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pick := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "pick") }
 		m := newModel(t, 1+pick(16), 1+pick(5), true, pick)
-		m.world(0, 3)
-		m.world(1, 2)
+		m.world(1, 0, 3)
+		m.world(2, 0, 2)
+		m.world(1, 1, 2)
 		m.grown()
-		m.world(2, 2)
+		m.world(2, 1, 3)
+		m.world(1, 2, 2)
+		m.over(1 + job.Number(pick(2)))
+		m.world(3, 0, 3)
 	})
+}
+
+// over ends a job, parents first: they drop messages about it of children that have not heard
+// of the end. Nothing of the job is left.
+func (m *model) over(n job.Number) {
+	m.job = n
+	m.launcher.ForgetJob(n)
+	for told := m.pick(len(m.agents)); told > 0; told-- {
+		m.agents[told-1].below.ForgetJob(n)
+	}
+	for _, a := range m.agents {
+		for k, message := range map[tree.Kind]any{
+			KindFailure: job.Failure{Class: job.CauseNodeLost, Rank: -1, Host: a.host.Index}, KindBoard: []byte("late"), KindOutput: output(9, 9, stdio.Stdout),
+			KindStarted: Started{Ranks: 9}, KindDone: Done{}, KindWaits: Waits{Living: 9}, KindCollected: collectedOfTwo, KindDrained: nil,
+		} {
+			if a.parent == nil || !a.parent.below.knows(n) {
+				require.ErrorIs(m.t, m.tell(a, a, k, 0, message), errJobOver, kinds[k].name)
+			}
+		}
+		m.say(a, KindNote, 0, Note{Host: a.host.Index, Text: "late"})
+	}
+	for _, a := range m.agents {
+		a.below.ForgetJob(n)
+	}
+	for _, a := range m.agents {
+		require.NotContains(m.t, a.origin.jobs, n)
+		require.NotContains(m.t, a.below.jobs, n)
+		ranks := 0
+		for _, c := range a.origin.jobs {
+			ranks += c.ranks
+		}
+		require.Equal(m.t, ranks, a.origin.ranks)
+	}
+}
+
+// knows tells whether a job lives.
+func (w *Worlds) knows(n job.Number) bool {
+	_, err := w.find(n)
+	return err == nil
 }
 
 // grown has a spawn bring the root two hosts more.
@@ -416,7 +472,7 @@ func TestHonestRecordsOfOneNode(t *testing.T) {
 			n.Trace.Starts = append(n.Trace.Starts, report.Start{Host: job.HostIndex(i), Steps: make([]report.Step, 9), Error: "no answer"})
 		}
 	}
-	o := new(Worlds).Child(false, hosts)
+	o := childAlone(false, hosts...)
 	c := report.Collected{Levels: []report.Level{report.One(report.Counters{})}, Nodes: []report.Node{n}}
 	require.NoError(t, say(o, KindCollected, 0, c))
 }
@@ -427,7 +483,7 @@ func TestHonestAgentsOfALargeJob(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
 		m := newModel(t, 512, 8, troubles, r.IntN)
 		m.pick = func(n int) int { return n - 1 }
-		m.world(0, 8)
+		m.world(job.Cold, 0, 8)
 		if !troubles {
 			require.Equal(t, 4096, m.root.origin.ranks)
 		}

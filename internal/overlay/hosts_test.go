@@ -104,8 +104,8 @@ func hostFields(t *testing.T, typ reflect.Type, path string) (paths []string) {
 	return paths
 }
 
-// places lists the fields of a value that name hosts, by path.
-func places(v reflect.Value, path string, found map[string][]reflect.Value) {
+// hostsNamed lists the fields of a value that name hosts, by path.
+func hostsNamed(v reflect.Value, path string, found map[string][]reflect.Value) {
 	switch v.Type() {
 	case reflect.TypeFor[job.HostIndex](), reflect.TypeFor[job.NodeID]():
 		found[path] = append(found[path], v)
@@ -114,16 +114,16 @@ func places(v reflect.Value, path string, found map[string][]reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			places(v.Elem(), path, found)
+			hostsNamed(v.Elem(), path, found)
 		}
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
-			places(v.Index(i), path+"[]", found)
+			hostsNamed(v.Index(i), path+"[]", found)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("cbor") != "-" {
-				places(v.Field(i), path+"."+f.Name, found)
+				hostsNamed(v.Field(i), path+"."+f.Name, found)
 			}
 		}
 	}
@@ -170,12 +170,12 @@ func TestEveryHostIsJudged(t *testing.T) {
 				found := map[string][]reflect.Value{}
 				changed := reflect.New(reflect.TypeOf(sample.message))
 				copied(t, sample.message, changed)
-				places(changed.Elem(), k.name, found)
+				hostsNamed(changed.Elem(), k.name, found)
 				require.NotEmpty(t, found[path], "%s: the example has none", path)
 				for i := range found[path] {
 					copied(t, sample.message, changed)
 					found := map[string][]reflect.Value{}
-					places(changed.Elem(), k.name, found)
+					hostsNamed(changed.Elem(), k.name, found)
 					at := found[path][i]
 					if int64(h) == at.Int() {
 						continue

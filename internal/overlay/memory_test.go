@@ -44,7 +44,7 @@ func TestPayloadsOfManyValues(t *testing.T) {
 			o.extend([]HostEntry{{Index: 9}})
 			var err error
 			took := allocated(func() {
-				_, err = o.read(tree.Header{Kind: k, From: 2}, body)
+				_, err = o.read(tree.Header{Kind: k, Job: about(k), From: 2}, body)
 			})
 			require.ErrorIs(t, err, errTooHeavy, "%s of %s", kinds[k].name, name)
 			require.Less(t, took, uint64(8<<20), "%s of %s", kinds[k].name, name)
@@ -201,19 +201,19 @@ func TestWeighing(t *testing.T) {
 // heard, in little memory.
 func FuzzOrigin(f *testing.F) {
 	for k := range kinds {
-		f.Add(byte(k), uint16(0), int32(2), []byte{0xa0})
+		f.Add(byte(k), uint32(about(tree.Kind(k))), uint16(0), int32(2), []byte{0xa0})
 	}
-	f.Add(byte(KindReady), uint16(0), int32(2), Encode(Ready{Live: []NodeInfo{{Index: 2}, {Index: 3}}}))
-	f.Add(byte(KindFailure), uint16(0), int32(2), Encode(job.Failure{Class: job.CauseSignal, Rank: 4, Host: 2, Signal: 9}))
-	f.Add(byte(KindStarted), uint16(1), int32(2), Encode(Started{Failures: []StartFailure{{Host: 3, Count: 1, Code: 127}}}))
-	f.Add(byte(KindStarted), uint16(1), int32(2), Encode(Started{Failures: []StartFailure{{Host: 3, First: math.MaxInt, Count: 1, Code: 127}}}))
-	f.Add(byte(KindSpawn), uint16(0), int32(2), Encode(SpawnRequest{Host: 3, Rank: math.MinInt}))
-	f.Add(byte(KindSchedule), uint16(0), int32(2), Encode(ScheduleRequest{Host: 2, Rank: 4, Schedule: Schedule{Algorithm: "ring", Bytes: 8}}))
-	f.Add(byte(KindName), uint16(0), int32(2), Encode(NameRequest{Host: 2, Rank: 4, Op: pmi.Lookup}))
-	f.Add(byte(KindOutput), uint16(0), int32(-1), output(0, 4, 1))
-	f.Add(byte(KindReady), uint16(0), int32(2), arrayOf(1000, 0xa0))
-	f.Fuzz(func(t *testing.T, k byte, world uint16, from int32, body []byte) {
-		h := tree.Header{Kind: tree.Kind(k), Job: about(tree.Kind(k)), World: world, To: tree.Launcher, From: job.HostIndex(from)}
+	f.Add(byte(KindReady), uint32(about(KindReady)), uint16(0), int32(2), Encode(Ready{Live: []NodeInfo{{Index: 2}, {Index: 3}}}))
+	f.Add(byte(KindFailure), uint32(about(KindFailure)), uint16(0), int32(2), Encode(job.Failure{Class: job.CauseSignal, Rank: 4, Host: 2, Signal: 9}))
+	f.Add(byte(KindStarted), uint32(about(KindStarted)), uint16(1), int32(2), Encode(Started{Failures: []StartFailure{{Host: 3, Count: 1, Code: 127}}}))
+	f.Add(byte(KindStarted), uint32(about(KindStarted)), uint16(1), int32(2), Encode(Started{Failures: []StartFailure{{Host: 3, First: math.MaxInt, Count: 1, Code: 127}}}))
+	f.Add(byte(KindSpawn), uint32(about(KindSpawn)), uint16(0), int32(2), Encode(SpawnRequest{Host: 3, Rank: math.MinInt}))
+	f.Add(byte(KindSchedule), uint32(about(KindSchedule)), uint16(0), int32(2), Encode(ScheduleRequest{Host: 2, Rank: 4, Schedule: Schedule{Algorithm: "ring", Bytes: 8}}))
+	f.Add(byte(KindName), uint32(about(KindName)), uint16(0), int32(2), Encode(NameRequest{Host: 2, Rank: 4, Op: pmi.Lookup}))
+	f.Add(byte(KindOutput), uint32(about(KindOutput)), uint16(0), int32(-1), output(0, 4, 1))
+	f.Add(byte(KindReady), uint32(about(KindReady)), uint16(0), int32(2), arrayOf(1000, 0xa0))
+	f.Fuzz(func(t *testing.T, k byte, n uint32, world uint16, from int32, body []byte) {
+		h := tree.Header{Kind: tree.Kind(k), Job: job.Number(n), World: world, To: tree.Launcher, From: job.HostIndex(from)}
 		for _, o := range []*Origin{middleChild(false), middleChild(true), OfParent()} {
 			for s := range link.NumStreams {
 				v, err := hear(o, s, h, body)

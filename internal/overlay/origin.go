@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -13,7 +14,7 @@ import (
 
 // Origin judges the messages of a neighbor by its rights. Every received message passes
 // its neighbor's Origin, and nothing else judges it. A child speaks for the hosts that
-// it was given, dead or alive, and for the ranks on them. Origins are safe for many
+// it was given, dead or alive, and for each job's ranks on them. Origins are safe for many
 // goroutines; they are told new facts before the neighbor can know them.
 type Origin struct {
 	parent   bool
@@ -22,17 +23,15 @@ type Origin struct {
 	spare    atomic.Int64 // bytes of unfinished messages that may come still
 
 	mu      sync.Mutex
-	ranksOf *Worlds
-	given   tree.Hosts    // the child and all hosts below it, relays too
-	nodes   tree.Hosts    // without the relays
-	own     job.HostIndex // the child's
-	awaited tree.Hosts    // hosts to be told of in a Grown; empty for none
-	isReady bool          // Ready has come
-	worlds  map[int]*share
-	ranks   int // of all worlds so far
-
-	failures Failures
-	failed   int // times that a rank has, of all worlds so far
+	worlds  *Worlds
+	given   tree.Hosts             // the child and all hosts below it, relays too
+	nodes   tree.Hosts             // without the relays
+	own     job.HostIndex          // the child's
+	awaited tree.Hosts             // hosts to be told of in a Grown; empty for none
+	isReady bool                   // Ready has come
+	jobs    map[job.Number]*claims // that are not over
+	ranks   int                    // of all these
+	most    int                    // that ranks ever was
 }
 
 // maxUnderway bounds the kept bytes of a neighbor's unfinished messages, over all
@@ -41,7 +40,7 @@ const maxUnderway = tree.MaxMessage + 32<<20
 
 // OfParent returns the Origin of an agent's parent.
 func OfParent() *Origin {
-	o := &Origin{parent: true}
+	o := &Origin{parent: true, worlds: &Worlds{}}
 	o.spare.Store(maxUnderway)
 	return o
 }
@@ -64,11 +63,11 @@ func (o *Origin) extend(hosts []HostEntry) {
 	o.given, o.nodes, o.awaited = tree.MakeHosts(given), tree.MakeHosts(append(nodes, more...)), tree.MakeHosts(more)
 }
 
-// limit returns the bound for messages of this origin.
-func (s allowance) limit(o *Origin) int {
+// limit returns the bound for messages of this origin about a job, or the tree.
+func (s allowance) limit(o *Origin, n job.Number) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return s.base + s.host*o.given.Len() + s.rank*o.ranks
+	return s.base + s.host*o.given.Len() + s.rank*o.ranksOf(n)
 }
 
 // unexpected is the error of a kind that its sender may not send.
@@ -101,10 +100,24 @@ func (o *Origin) admit(s link.Stream, h tree.Header) (most int, err error) {
 	case k.sender == byNode && h.To < 0:
 		return 0, fmt.Errorf("message %q for no host", k.name)
 	}
-	if err := o.source(k, h.From); err != nil {
+	if err := cmp.Or(o.source(k, h.From), o.knows(h.Job)); err != nil {
 		return 0, fmt.Errorf("message %q: %w", k.name, err)
 	}
-	return min(k.bytes.limit(o), tree.MaxMessage), nil
+	return min(k.bytes.limit(o, h.Job), tree.MaxMessage), nil
+}
+
+// knows refuses jobs that do not exist yet.
+func (o *Origin) knows(n job.Number) error {
+	if o.parent {
+		return nil // the receiver knows them
+	}
+	o.worlds.await()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, err := o.claimsIn(n); !errors.Is(err, errJobOver) {
+		return err
+	}
+	return nil
 }
 
 // source judges which host a message says that it comes from.
@@ -125,13 +138,15 @@ func (o *Origin) source(k *kind, from job.HostIndex) error {
 }
 
 // read judges a message whose header was admitted, and decodes it if that takes
-// it.
+// it. Those of a job that is over are not looked at: errJobOver.
 func (o *Origin) read(h tree.Header, payload []byte) (value any, err error) {
 	k := &kinds[h.Kind]
-	if !o.parent {
-		o.ranksOf.await()
+	if k.of == ofJob && !o.parent {
+		if _, err := o.worlds.find(h.Job); err != nil {
+			return nil, err
+		}
 	}
-	if value, err = k.body(o, h, payload, k.values.limit(o)); err != nil {
+	if value, err = k.body(o, h, payload, k.values.limit(o, h.Job)); err != nil {
 		return nil, fmt.Errorf("message %q: %w", k.name, err)
 	}
 	return value, nil
@@ -147,31 +162,6 @@ func (o *Origin) host(h job.HostIndex) error {
 		return fmt.Errorf("%s is not below it", o.called(h))
 	}
 	return nil
-}
-
-// rank refuses a rank that is not on a host of the child. Of worlds that are over
-// nobody knows where ranks were.
-func (o *Origin) rank(world int, r job.Rank, host job.HostIndex) error {
-	if err := o.host(host); err != nil {
-		return err
-	}
-	blocks, over, err := o.ranksOf.find(world)
-	if err != nil || over {
-		return err
-	}
-	if b := job.BlockOf(blocks, r); b == nil || b.Host != host {
-		return fmt.Errorf("rank %v is not on %s", job.RankID{World: world, Rank: r}, o.called(host))
-	}
-	return nil
-}
-
-// share returns the child's share of a world that is not over.
-func (o *Origin) share(world int) (*share, error) {
-	s := o.worlds[world]
-	if s == nil || s.ranks == 0 {
-		return nil, fmt.Errorf("world %d has no ranks below it", world)
-	}
-	return s, nil
 }
 
 // noteOnce refuses a fact that is told twice.

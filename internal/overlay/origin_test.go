@@ -40,8 +40,13 @@ func about(k tree.Kind) job.Number {
 }
 
 // say has it judge a message of a kind, on the stream of that kind; other messages than
-// bytes are encoded.
+// bytes are encoded. Those of a job are of job.Cold.
 func say(o *Origin, k tree.Kind, world int, message any) error {
+	return sayIn(o, about(k), k, world, message)
+}
+
+// sayIn is say of a job.
+func sayIn(o *Origin, n job.Number, k tree.Kind, world int, message any) error {
 	body, raw := message.([]byte)
 	if !raw && message != nil {
 		body = Encode(message)
@@ -50,30 +55,43 @@ func say(o *Origin, k tree.Kind, world int, message any) error {
 	if kinds[k].sender == byBelow { // a neighbor passes it on
 		from = o.own
 	}
-	_, err := hear(o, kinds[k].stream, tree.Header{Kind: k, Job: about(k), World: uint16(world), To: tree.Launcher, From: from}, body)
+	_, err := hear(o, kinds[k].stream, tree.Header{Kind: k, Job: n, World: uint16(world), To: tree.Launcher, From: from}, body)
 	return err
 }
 
-// middleChild returns a child with hosts 2 and 3 of five hosts. The first world has
-// ranks 0 to 9, two on each host; world 1 has rank 0 on host 3 and rank 1 on host
-// 4; world 2 has none below the child; world 3 is over.
+// middleChild returns a child with hosts 2 and 3 of five hosts, and job.Cold as middleJob
+// has it.
 func middleChild(root bool) *Origin {
 	var w Worlds
+	o := w.Child(root, []HostEntry{{Index: 2}, {Index: 3}})
+	middleJob(&w, job.Cold)
+	return o
+}
+
+// childAlone returns a child with hosts, on which job.Cold has no ranks yet.
+func childAlone(root bool, hosts ...HostEntry) *Origin {
+	var w Worlds
+	w.KnowJob(job.Cold)
+	return w.Child(root, hosts)
+}
+
+// middleJob makes a job on five hosts known. The first world has ranks 0 to 9, two on each
+// host; world 1 has rank 0 on host 3 and rank 1 on host 4; world 2 is on host 0; world 3 is
+// over.
+func middleJob(w *Worlds, n job.Number) {
 	for h := range job.HostIndex(5) {
 		w.Call(HostEntry{Index: h, Name: fmt.Sprint("n", h)})
 	}
-	w.Rules(LaunchOptions{Cache: cache.Distributed, PMIVersion: pmi.VersionGroups})
-	o := w.Child(root, []HostEntry{{Index: 2}, {Index: 3}})
+	w.Rules(n, LaunchOptions{Cache: cache.Distributed, PMIVersion: pmi.VersionGroups})
 	var blocks []job.Block
 	for h := range 5 {
 		blocks = append(blocks, job.Block{Host: job.HostIndex(h), First: job.Rank(2 * h), Count: 2})
 	}
-	w.Know(0, blocks)
-	w.Know(1, []job.Block{{Host: 3, Count: 1}, {Host: 4, First: 1, Count: 1}})
-	w.Know(2, []job.Block{{Host: 0, Count: 1}})
-	w.Know(3, []job.Block{{Host: 2, Count: 1}})
-	w.Forget(3)
-	return o
+	w.Know(n, 0, blocks)
+	w.Know(n, 1, []job.Block{{Host: 3, Count: 1}, {Host: 4, First: 1, Count: 1}})
+	w.Know(n, 2, []job.Block{{Host: 0, Count: 1}})
+	w.Know(n, 3, []job.Block{{Host: 2, Count: 1}})
+	w.Forget(n, 3)
 }
 
 func output(world int, r job.Rank, s stdio.Stream) []byte {
@@ -239,7 +257,7 @@ var childSays = map[string]struct {
 	"less than none":          {kind: KindInputAck, message: InputAck{Bytes: -1}, want: "-1 bytes"},
 	"progress":                {kind: KindProgress, message: Progress{Nodes: 2, Ranks: 4, Host: job.NoHost}},
 	"progress of too many":    {kind: KindProgress, message: Progress{Nodes: 3, Host: job.NoHost}, want: "3 of 2 nodes"},
-	"progress beyond the end": {kind: KindProgress, message: Progress{Ranks: 5, Host: job.NoHost}, want: "5 of 4 ranks"},
+	"progress beyond the end": {kind: KindProgress, message: Progress{Ranks: 7, Host: job.NoHost}, want: "7 of 6 ranks"},
 	"waiting for others":      {kind: KindProgress, message: Progress{Host: 0}, want: "n0 is not below it"},
 
 	"counters":          {kind: KindCollected, message: collectedOfTwo},

@@ -8,11 +8,11 @@ import (
 
 // profile: counters of a rank on the host that it says it comes from. Of a world
 // that is over nobody knows how many ranks it had.
-func (o *Origin) profile(h tree.Header, p profile.Part) error {
-	if err := o.rank(int(h.World), job.Rank(p.Rank), h.From); err != nil {
+func (c *claims) profile(h tree.Header, p profile.Part) error {
+	if err := c.rank(int(h.World), job.Rank(p.Rank), h.From); err != nil {
 		return err
 	}
-	blocks, over, err := o.ranksOf.find(int(h.World))
+	blocks, over, err := c.places.find(int(h.World))
 	if err != nil {
 		return err
 	}

@@ -124,8 +124,8 @@ func StatesWithin(levels int) time.Duration {
 }
 
 // states: of ranks that are below the child, each once, and hosts there.
-func (o *Origin) states(m *Waits) error {
-	if len(m.States) > MostStates || len(m.States) == 0 && m.Untold != 0 || m.Untold < 0 || m.Untold > o.ranks {
+func (c *claims) states(m *Waits) error {
+	if len(m.States) > MostStates || len(m.States) == 0 && m.Untold != 0 || m.Untold < 0 || m.Untold > c.ranks {
 		return fmt.Errorf("%d states of ranks, and %d more ranks", len(m.States), m.Untold)
 	}
 	left := map[int]int{}
@@ -140,34 +140,34 @@ func (o *Origin) states(m *Waits) error {
 			return errors.New("a state of no rank")
 		}
 		if _, begun := left[s.World]; !begun {
-			left[s.World] = o.ranksIn(s.World)
+			left[s.World] = c.ranksIn(s.World)
 		}
 		n := left[s.World]
 		for _, r := range s.Ranks {
-			if err := o.take(&n, s.World, job.Rank(r.First), r.Count); err != nil {
+			if err := c.take(&n, s.World, job.Rank(r.First), r.Count); err != nil {
 				return fmt.Errorf("a state of %w", err)
 			}
 		}
 		left[s.World] = n
 	}
 	for _, h := range m.Silent {
-		if err := o.host(h); err != nil {
+		if err := c.child.host(h); err != nil {
 			return err
 		}
 	}
 	if h, again := twice(slices.Clone(m.Silent)); again {
-		return fmt.Errorf("%s is silent twice", o.called(h))
+		return fmt.Errorf("%s is silent twice", c.child.called(h))
 	}
 	return nil
 }
 
 // ranksIn bounds the ranks of a world that the child may tell of: of one that is over,
 // whose ranks nobody can place any more, all of them.
-func (o *Origin) ranksIn(world int) int {
-	if _, over, _ := o.ranksOf.find(world); over {
-		return o.ranks
+func (c *claims) ranksIn(world int) int {
+	if _, over, _ := c.places.find(world); over {
+		return c.ranks
 	}
-	if w := o.worlds[world]; w != nil {
+	if w := c.worlds[world]; w != nil {
 		return w.ranks
 	}
 	return 0

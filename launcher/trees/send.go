@@ -18,11 +18,16 @@ func (t *Tree) Send(s link.Stream, h tree.Header, body []byte) {
 	}
 }
 
-// Know notes where the ranks of a world are: agents speak of no other.
-func (t *Tree) Know(world int, blocks []job.Block) { t.subtree.Worlds.Know(world, blocks) }
+// KnowJob notes that a job begins: agents speak of no other.
+func (t *Tree) KnowJob(n job.Number) { t.subtree.Worlds.KnowJob(n) }
 
-// Forget notes that a world is over.
-func (t *Tree) Forget(world int) { t.subtree.Worlds.Forget(world) }
+// Know notes where the ranks of a job's world are: agents speak of no other.
+func (t *Tree) Know(n job.Number, world int, blocks []job.Block) {
+	t.subtree.Worlds.Know(n, world, blocks)
+}
+
+// Forget notes that a job's world is over.
+func (t *Tree) Forget(n job.Number, world int) { t.subtree.Worlds.Forget(n, world) }
 
 // Watched notes that the wardens watch their agents: ranks have started.
 func (t *Tree) Watched(m overlay.Message) { t.subtree.Watched(m.From) }

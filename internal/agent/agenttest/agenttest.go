@@ -29,10 +29,10 @@ func ChildWith(blocks ...job.Block) *overlay.Origin {
 	for _, b := range blocks {
 		hosts = append(hosts, overlay.HostEntry{Index: b.Host})
 	}
-	w.Rules(Rules)
+	w.Rules(job.Cold, Rules)
 	o := w.Child(false, hosts)
-	w.Know(0, blocks)
-	w.Know(1, blocks)
+	w.Know(job.Cold, 0, blocks)
+	w.Know(job.Cold, 1, blocks)
 	return o
 }
 

@@ -51,7 +51,7 @@ func (j *Job) FromParent(m overlay.Message) error {
 	case overlay.KindEndWorld:
 		return j.aboutWorld(m, j.endWorld)
 	case overlay.KindForget:
-		below.Worlds.Forget(int(m.Header.World))
+		below.Worlds.Forget(j.number, int(m.Header.World))
 		return j.aboutWorld(m, j.forget)
 	}
 	return fmt.Errorf("unexpected message of kind %d from the parent", kind)

@@ -69,7 +69,7 @@ func (j *Job) takeLaunch(l overlay.Launch) error {
 	j.node.End().Launched()
 	j.launched = time.Now()
 	j.nodeID = job.NodeID(slices.Index(l.Nodes, j.node.Self().Index))
-	j.node.Subtree().Worlds.Rules(l.LaunchOptions)
+	j.node.Subtree().Worlds.Rules(j.number, l.LaunchOptions)
 	w, err := j.newWorld(launchWorld, l.World, false)
 	if err != nil {
 		return err
@@ -165,9 +165,9 @@ func (j *Job) newWorld(id int, spec overlay.World, spawned bool) (*world, error)
 		}
 	}
 	if !spawned {
-		j.node.Subtree().Worlds.CallNodes(w.nodes, w.spec.Names)
+		j.node.Subtree().Worlds.CallNodes(j.number, w.nodes, w.spec.Names)
 	}
-	j.node.Subtree().Worlds.Know(id, w.spec.Blocks)
+	j.node.Subtree().Worlds.Know(j.number, id, w.spec.Blocks)
 	slices.SortFunc(w.peers, func(x, y tree.Slot) int {
 		return int(j.node.Subtree().Host(x).Index - j.node.Subtree().Host(y).Index)
 	})
