@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/link"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/tree"
@@ -46,7 +47,7 @@ func frames() []Forgery {
 		raw("shorter than its header, while the launch is under way", up, link.Service, 1, 2, 3),
 		raw("flags that are none", running, link.KVS, byte(overlay.KindBoard), 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
 		raw("garbage for a message", running, link.Control, append([]byte{byte(overlay.KindDone), 0}, bytes.Repeat([]byte{0xff}, 40)...)...),
-		raw("destination -9", running, link.Service, append([]byte{byte(overlay.KindNote), 0, 0, 0, 0xff, 0xff, 0xff, 0xf7}, make([]byte, 40)...)...),
+		raw("destination -9", running, link.Service, append([]byte{byte(overlay.KindNote), 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xf7}, make([]byte, 40)...)...),
 		{Name: "frame: none, but noise in the link", Root: true, at: running, commit: func(*node) error {
 			_, err := os.Stdout.Write(bytes.Repeat([]byte("what is this? "), 1000))
 			return err
@@ -56,6 +57,12 @@ func frames() []Forgery {
 			h.More = true
 			_ = n.link.Send(link.Control, tree.AppendHeader(nil, h))
 			_ = n.link.Send(link.Control, tree.AppendHeader(nil, n.header(overlay.KindNote)))
+			return nil
+		}},
+		{Name: "frame: a job that does not exist", Root: true, at: running, commit: func(n *node) error {
+			h := n.header(overlay.KindDone)
+			h.Job = job.Cold + 1
+			n.send(link.Control, h, overlay.Encode(overlay.Done{}))
 			return nil
 		}},
 		explode("ready", ranged, link.Service, overlay.KindReady, 2),
