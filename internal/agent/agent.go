@@ -206,7 +206,7 @@ func (a *Agent) fromParent(m overlay.Message) error {
 		a.noMoreCalls()
 		defer a.subtree.Worlds.Learn()()
 	}
-	if n == job.TreeItself {
+	if overlay.OfTree(kind) {
 		return fmt.Errorf("unexpected message of kind %d from the parent", kind)
 	}
 	switch j := a.jobOf(n); {

@@ -39,7 +39,9 @@ func (a *Agent) takeRange(r overlay.Range) error {
 	a.subtree = overlay.NewSubtree(starter, r.Common, a.inbox, a.outputOf)
 	a.subtree.Now, a.subtree.Name, a.subtree.Level = a.now, r.Self.Name, r.Level
 	a.subtree.Worlds.Call(r.Self)
-	a.subtree.Worlds.KnowJob(job.Cold)
+	for _, j := range a.jobs.list() {
+		a.subtree.Worlds.KnowJob(j.Number())
+	}
 	a.life.tearDown.Deadline = overlay.NewDeadline(r.Common, r.Level, func() { a.inbox.Put(childrenLate{}) })
 	a.life.end.Ranged()
 	a.progress.watch()

@@ -17,6 +17,7 @@ func (a *Agent) begin(n job.Number) (*jobs.Job, error) {
 		return nil, fmt.Errorf("begin job %d: %w", n, err)
 	}
 	if a.subtree != nil {
+		a.subtree.Worlds.KnowJob(n)
 		j.Ranged()
 	}
 	a.jobs.begin(j)
@@ -54,6 +55,7 @@ func (a *Agent) jobOver(n job.Number) {
 	a.subtree.Broadcast(link.KVS, overlay.KindJobOver, n, nil)
 	j := a.jobs.find(n)
 	a.jobs.end(n)
+	a.subtree.Worlds.ForgetJob(n)
 	a.life.tearDown.forget(n)
 	if j == nil {
 		return
