@@ -86,7 +86,7 @@ func TestAJobBeginsWithItsFirstMessage(t *testing.T) {
 	a.jobs.end(3)
 	require.NoError(t, kill(3))
 	require.Nil(t, a.jobs.find(3))
-	require.ErrorContains(t, kill(job.TreeItself), "unexpected message")
+	require.ErrorContains(t, a.fromParent(overlay.Message{From: tree.Up, Header: tree.Header{Kind: overlay.KindHello}}), "unexpected message")
 }
 
 // The end of a job is passed on, whether it was here or not, and once; without a warden it is
