@@ -16,13 +16,14 @@ import (
 	"github.com/golaunch/golaunch/launcher/trees"
 )
 
-// countTimeout bounds how long the agents' counters are waited for.
+// countTimeout bounds the wait for the agents' counters.
 const countTimeout = 5 * time.Second
 
 // countersLate is the event of its end.
 type countersLate struct{}
 
-// account is what --stats, --report, --trace, --profile and --timing tell at the end.
+// account gathers the facts that --stats, --report, --trace, --profile and --timing
+// tell at the end.
 type account struct {
 	job      *run
 	stdout   io.Writer   // golaunch's own
@@ -35,7 +36,7 @@ type account struct {
 	failures []heard           // all; for --report only
 }
 
-// failure keeps what the report tells.
+// failure keeps a failure for the report.
 func (acc *account) failure(f job.Failure, at time.Time) {
 	if acc.job.options.Report.File != "" {
 		acc.failures = append(acc.failures, heard{Failure: f, at: at})
@@ -65,8 +66,7 @@ func (acc *account) await() {
 	acc.job.tree.PostAfter(countTimeout, countersLate{})
 }
 
-// late goes on without what has not come, unless profiles come still: there
-// may be many.
+// late goes on without missing answers, unless profiles come still: there may be many.
 func (acc *account) late() {
 	if !acc.job.over && acc.profiles.more() {
 		acc.await()
@@ -75,7 +75,7 @@ func (acc *account) late() {
 	acc.job.over = true
 }
 
-// take takes what the agents have answered.
+// take takes the agents' answer.
 func (acc *account) take(c report.Collected) error {
 	if !acc.asked || acc.of != nil {
 		return errors.New("counters that nobody asked for")
@@ -93,15 +93,15 @@ func (r *run) RootTimed() {
 	}
 }
 
-// endIfComplete ends the job once all is told.
+// endIfComplete ends the job once all facts are there.
 func (acc *account) endIfComplete() { acc.job.over = acc.job.over || acc.of != nil && !acc.timing }
 
-// privateMode keeps a file to its owner: it names hosts, and how they are reached, or
-// what a program does.
+// privateMode keeps a file to its owner: it names hosts, and ways to reach them, or the
+// work of a program.
 const privateMode = 0o600
 
-// prepareFile makes sure that the file of a flag can be written, before anything
-// runs, and be read by nobody else where mode says so. What is in it stays until there is
+// prepareFile makes sure that the file of a flag can be written, before anything runs,
+// and be read by nobody else where mode says so. Its contents stay until there is
 // something to write. A named pipe is left alone: its reader would take it for the end.
 func prepareFile(flag, path string, mode os.FileMode) error {
 	if path == "" || path == standardOutput {
@@ -166,7 +166,7 @@ func (acc *account) tell(status int) int {
 	return status
 }
 
-// fullReport is the report of this job.
+// fullReport returns the report of this job.
 func (acc *account) fullReport(status int) *report.Report {
 	ready := acc.job.tree.Known()
 	doc := &report.Report{
@@ -199,7 +199,7 @@ func (acc *account) fullReport(status int) *report.Report {
 	return doc
 }
 
-// classNames are what the report calls the classes of failures.
+// classNames are the report's names of the classes of failures.
 var classNames = map[job.CauseClass]string{
 	job.CauseAbort: "abort", job.CauseSignal: "signal", job.CauseExit: "exit", job.CauseNoFinalize: "no finalize",
 	job.CauseStart: "start", job.CauseNodeLost: "node lost", job.CauseProtocol: "protocol",

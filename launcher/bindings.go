@@ -52,7 +52,7 @@ func boundLines(world int, p *Plan, bound []overlay.Bound) (lines []string) {
 	return lines
 }
 
-// eachBoundLine is a line for each rank, in their order.
+// eachBoundLine returns a line for each rank, in their order.
 func eachBoundLine(world int, p *Plan, bound []overlay.Bound, ranks map[job.HostIndex][]int) []string {
 	lines := make([]string, p.Size)
 	for _, b := range bound {
@@ -77,9 +77,9 @@ func groupOf(world int, p *Plan, hosts []job.HostIndex, local []int, ranks map[j
 	return "local " + numbersText(world, local) + " on each of " + hostsText(hosts, p.hostName)
 }
 
-// boundTooMany says which hosts lack what their ranks are to be bound to, and what to do; ""
-// if none does. Nodes on one machine share what it has. Ranks that are named have CPUs
-// of their own.
+// boundTooMany names hosts with too few of the things that their ranks are to be bound
+// to, and a remedy; "" if there are none. Nodes on one machine share its things. Ranks
+// that are named have CPUs of their own.
 func (p *Plan) boundTooMany(live []overlay.NodeInfo, bindTo string, share bool, named map[job.Rank]string) string {
 	ranks := map[job.HostIndex]int{}
 	kind, _ := registry.Find(p.Bootstrap)

@@ -39,7 +39,8 @@ func TestBoundLinesOfFew(t *testing.T) {
 	require.Equal(t, []string{"rank 1.1 on n002: CPUs 0,4 (core 0 of socket 0)", "rank 1.3 on n002: CPU 1"}, boundLines(1, p, bound))
 }
 
-// Before anything is started, golaunch says which hosts lack what ranks are bound to.
+// Before anything is started, golaunch names hosts with too few things to bind ranks
+// to.
 func TestBoundTooMany(t *testing.T) {
 	p := planOf(5, 8)
 	p.Bootstrap = "ssh"
@@ -59,7 +60,7 @@ func TestBoundTooMany(t *testing.T) {
 		}
 	}
 	require.Equal(t, nineAlone, p.boundTooMany(live, "core", false, named))
-	live[1].Room.Ranks, live[3].Room.Ranks, live[4] = 8, 9, overlay.NodeInfo{Index: 4} // which does not bind
+	live[1].Room.Ranks, live[3].Room.Ranks, live[4] = 8, 9, overlay.NodeInfo{Index: 4} // an agent that does not bind
 	require.Empty(t, p.boundTooMany(live, "core", false, nil))
 	p.Bootstrap = "fork" // all on one machine
 	live = live[2:3]

@@ -9,7 +9,7 @@ import (
 // Blocks are the ranks of a world with their hosts, in rank order.
 type Blocks []job.Block
 
-// hostOf is the host of a rank, job.NoHost where there is no such rank.
+// hostOf returns the host of a rank, job.NoHost if there is no such rank.
 func (b Blocks) hostOf(r job.Rank) job.HostIndex {
 	if block := job.BlockOf(b, r); block != nil {
 		return block.Host
@@ -17,7 +17,7 @@ func (b Blocks) hostOf(r job.Rank) job.HostIndex {
 	return job.NoHost
 }
 
-// hosts are those that hold ranks, in order.
+// hosts returns the hosts that hold ranks, in order.
 func (b Blocks) hosts() []job.HostIndex {
 	hosts := make([]job.HostIndex, len(b))
 	for i := range b {

@@ -9,15 +9,15 @@ import (
 	"github.com/golaunch/golaunch/launcher/trees"
 )
 
-// marks are those of the job and of its tree, in order of time.
+// marks returns those of the job and of its tree, in order of time.
 func (acc *account) marks() []trees.Mark {
 	marks := slices.Concat(acc.job.tree.Marks(), acc.clock)
 	slices.SortStableFunc(marks, func(x, y trees.Mark) int { return x.At.Compare(y.At) })
 	return marks
 }
 
-// phaseTable is the phase table of --timing: each phase's length and when it was
-// over, in milliseconds since golaunch began.
+// phaseTable renders the phase table of --timing: each phase's length and its end, in
+// milliseconds since golaunch began.
 func (acc *account) phaseTable() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-16s %10s %10s\n", "phase", "ms", "since start")

@@ -18,7 +18,7 @@ type cold struct {
 	events []overlay.Event
 }
 
-// newCold opens what both need.
+// newCold opens the resources of both.
 func newCold(ctx context.Context, o Options, plan *Plan, report *reporter, stdio IO, caught chan os.Signal) (*cold, error) {
 	r := &run{number: job.Cold, options: o, plan: plan, report: report, account: account{stdout: stdio.Stdout, profiles: newProfiles()}, signals: signals{caught: caught}}
 	r.join()

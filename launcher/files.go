@@ -23,7 +23,7 @@ type files struct {
 	byPath map[string]*file
 	open   []*file // longest unused first
 	more   bool    // files that are there are added to
-	made   int     // how many of the directories above golaunch has made
+	made   int     // the number of the directories above that golaunch has made
 }
 
 // file is one output file. It is the stdio.Output of its Assembler.
@@ -52,11 +52,11 @@ func (s *files) create(path string) error {
 	}
 	f := &file{set: s, path: path, pipe: pipe}
 	if !f.pipe {
-		how := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+		flags := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
 		if s.more {
-			how &^= os.O_TRUNC
+			flags &^= os.O_TRUNC
 		}
-		fh, err := unix.OpenOutput(path, s.made, how, 0o666)
+		fh, err := unix.OpenOutput(path, s.made, flags, 0o666)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w; make the directory first", err)
 		}
@@ -76,7 +76,7 @@ func (s *files) create(path string) error {
 	return nil
 }
 
-// dest is the Assembler in front of the file at path.
+// dest returns the Assembler in front of the file at path.
 func (s *files) dest(path string) (*stdio.Assembler, error) {
 	if err := s.create(path); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (s *files) flush() error {
 		if err := f.dest.EndAll(); first == nil {
 			first = err
 		}
-		if f.pipe && f.f == nil { // nothing was written: who reads is told all the same
+		if f.pipe && f.f == nil { // nothing was written: its reader sees an end all the same
 			f.f, _ = unix.OpenOutput(f.path, s.made, os.O_WRONLY|syscall.O_NONBLOCK, 0) // fails if nobody does
 		}
 		if err := f.shut(); first == nil {

@@ -39,7 +39,7 @@ func (r *run) kill(grace time.Duration) {
 func (r *run) endIf() {
 	if !r.worlds.launched() { // nothing was launched
 		if r.decided && r.tree.Up() && r.options.Report.TraceFile != "" {
-			r.account.gather() // what took its time, or failed, is of interest all the more
+			r.account.gather() // delays and failures are of interest all the more
 			return
 		}
 		r.over = r.over || r.decided
@@ -55,7 +55,7 @@ func (r *run) endIf() {
 	}
 }
 
-// windUp ends what is to be seen while the job runs.
+// windUp ends the display of a running job.
 func (r *run) windUp() {
 	r.input.terminal.end()
 	if r.wider == nil {
@@ -67,13 +67,14 @@ func (r *run) windUp() {
 	r.account.clock.Mark("output drained")
 }
 
-// judge says how the job went, once its tree is down.
+// judge tells the outcome of the job, once its tree is down, and returns the exit
+// status.
 func (r *run) judge() int {
 	if r.wider != nil {
 		return 0
 	}
 	cause := r.verdict.cause()
-	if r.worlds.launched() && !r.worlds.active() && (cause == nil || cause.Class != job.CauseNodeLost) { // else nobody knows what was read
+	if r.worlds.launched() && !r.worlds.active() && (cause == nil || cause.Class != job.CauseNodeLost) { // else nobody knows how much was read
 		r.input.pump.giveBack()
 	}
 	status := r.status
@@ -98,7 +99,7 @@ func (r *run) judge() int {
 	return r.account.tell(status)
 }
 
-// tellCut tells of ranks that were killed in the midst of what they did to end.
+// tellCut tells of ranks that were killed as they ended.
 func (r *run) tellCut() {
 	if n := r.total.Cut; n > 0 {
 		r.report.Note("%s not ended %v after SIGTERM, and %s killed: --grace TIME gives more",
@@ -106,8 +107,8 @@ func (r *run) tellCut() {
 	}
 }
 
-// wholeEnded tells of the manager's own end of all agents, of which the loss of a host is
-// what came of it, and reports whether there was one. A job that somebody cancelled so ends
+// wholeEnded tells of the manager's own end of all agents, which then explains the loss
+// of a host, and reports whether there was one. A job that somebody cancelled so ends
 // as one that is told to terminate, and is not started again.
 func (r *run) wholeEnded(cause *job.Failure) bool {
 	e := r.tree.Whole(cause)
@@ -125,8 +126,8 @@ func (r *run) wholeEnded(cause *job.Failure) bool {
 	return true
 }
 
-// unexplained is an error if ranks have not ended well, though no failure was told
-// of: some agent tells of its ranks what cannot be.
+// unexplained returns an error if ranks have not ended well, though no failure was told
+// of: some agent's account of its ranks cannot be true.
 func (r *run) unexplained() error {
 	if !r.worlds.launched() || r.worlds.active() || r.total.Ranks == r.expected {
 		return nil

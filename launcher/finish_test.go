@@ -19,8 +19,8 @@ type endedTree struct {
 
 func (t endedTree) Whole(*job.Failure) *bootstrap.Error { return t.err }
 
-// What has ended all agents at once is told instead of the loss of a host, and no host
-// is to blame.
+// The end of all agents at once is told instead of the loss of a host, and no host is
+// to blame.
 func TestTheEndOfAllAgentsIsNoLoss(t *testing.T) {
 	for whole, want := range map[bootstrap.Whole]struct {
 		status  int

@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/internal/overlay"
 )
 
-// deadGroup is dead hosts of which the same is said, in the words of the first.
+// deadGroup is dead hosts with the same text, in the words of the first.
 type deadGroup struct {
 	hosts []job.HostIndex
 	overlay.DeadHost
@@ -37,14 +37,14 @@ func foldDead(dead []overlay.DeadHost, name func(job.HostIndex) string) []deadGr
 	return groups
 }
 
-// alike is d without what is of one host only, for which words in braces stand.
+// alike returns d with words in braces for the parts that are of one host only.
 func alike(d overlay.DeadHost, name string) overlay.DeadHost {
 	return overlay.DeadHost{Phase: d.Phase, Cause: general(d.Cause, name), Hint: general(d.Hint, name)}
 }
 
-// general is s with {host} for a name and {address} for IP addresses, where they are
-// words of their own. Package regexp has tables made at the start of every process
-// that is linked with it, and agents are linked with this package.
+// general returns s with {host} for a name and {address} for IP addresses that are
+// words of their own. Package regexp has tables made at the start of every process that
+// is linked with it, and agents are linked with this package.
 func general(s, name string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -66,8 +66,8 @@ func general(s, name string) string {
 	return b.String()
 }
 
-// addressAt is how many bytes of s are an IP address at its beginning, that of
-// version 6 in brackets as before a port.
+// addressAt returns the length of the IP address that s begins with, that of version 6
+// in brackets as before a port.
 func addressAt(s string) int {
 	if in, _, ok := strings.Cut(strings.TrimPrefix(s, "["), "]"); ok && s[0] == '[' {
 		if a, err := netip.ParseAddr(in); err == nil && a.Is6() {
@@ -82,15 +82,15 @@ func addressAt(s string) int {
 	return 0
 }
 
-// ends tells whether what comes behind a name or an address is no part of it.
+// ends reports whether the text behind a name or an address is no part of it.
 func ends(rest string) bool { return rest == "" || rest[0] == '.' || !inName(rest[0]) }
 
-// inName tells whether c may be in a host's name.
+// inName reports whether c may be in a host's name.
 func inName(c byte) bool {
 	return c == '_' || c == '.' || c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// hostsText is "host n001", or "hosts n[001-016]" for several.
+// hostsText returns "host n001", or "hosts n[001-016]" for several.
 func hostsText(hosts []job.HostIndex, name func(job.HostIndex) string) string {
 	hosts = slices.Compact(slices.Sorted(slices.Values(hosts)))
 	list := make([]job.Host, len(hosts))
@@ -103,7 +103,7 @@ func hostsText(hosts []job.HostIndex, name func(job.HostIndex) string) string {
 	return "hosts " + cutNames(hostlist.Fold(list), maxHostsText)
 }
 
-// cutNames leaves of a list of names those that most bytes hold.
+// cutNames cuts a list of names to so many bytes at most.
 func cutNames(list string, most int) string {
 	if len(list) <= most {
 		return list
@@ -111,5 +111,5 @@ func cutNames(list string, most int) string {
 	return list[:strings.LastIndexByte(list[:most], ',')+1] + "..."
 }
 
-// maxHostsText is how many bytes of names that do not fold are told.
+// maxHostsText bounds names that do not fold, in bytes.
 const maxHostsText = 1000

@@ -34,7 +34,7 @@ func TestDeadHostsAreFolded(t *testing.T) {
 	}, lines)
 }
 
-// Of what is said of a host its name and its addresses are general, as whole words
+// A host's name and addresses become general words in texts about it, as whole words
 // only.
 func TestWhatIsOfOneHost(t *testing.T) {
 	for s, want := range map[string]string{
@@ -69,8 +69,8 @@ func TestManyNamesThatDoNotFold(t *testing.T) {
 	require.True(t, strings.HasSuffix(text, ",..."), text)
 }
 
-// What several hosts note in the same words is told once, and not at all to who
-// asked for quiet, but for what must be seen.
+// Notes of several hosts in the same words are told once, and with --quiet only those
+// that must be seen.
 func TestNotesAreToldOnce(t *testing.T) {
 	for _, quiet := range []bool{false, true} {
 		var said strings.Builder
@@ -98,7 +98,7 @@ func TestNotesAreToldOnce(t *testing.T) {
 	}
 }
 
-// What -v tells of hosts is folded as well; what -vv tells shows when it happens.
+// Lines of -v about hosts are folded as well; those of -vv show at once.
 func TestLinesOfVerbosityAreFolded(t *testing.T) {
 	var said strings.Builder
 	r, _ := launchedRun(t)

@@ -15,10 +15,9 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// fold keeps what ranks write on standard output until all have ended, and shows what
-// several have written alike once, with their ranks and hosts, as dshbak -c does
-// (--fold). The bytes are in a temporary file, so its size is that of the output; in
-// memory are places.
+// fold keeps the ranks' standard output until all have ended, and shows equal output of
+// several once, with their ranks and hosts, as dshbak -c does (--fold). The bytes are
+// in a temporary file, so its size is that of the output; in memory are places.
 type fold struct {
 	to    io.Writer
 	file  *os.File
@@ -94,7 +93,7 @@ func (f *fold) show() error {
 	w := bufio.NewWriter(f.to)
 	for _, ranks := range groups {
 		line := strings.Repeat("-", 16)
-		fmt.Fprintf(w, "%s\n%s\n%s\n", line, f.whose(ranks), line)
+		fmt.Fprintf(w, "%s\n%s\n%s\n", line, f.ownersText(ranks), line)
 		one := f.ranks[ranks[0]]
 		for _, p := range one.pieces {
 			if _, err := io.Copy(w, io.NewSectionReader(f.file, p.at, p.length)); err != nil {
@@ -112,8 +111,8 @@ func inOrder(x, y job.RankID) int {
 	return cmp.Or(cmp.Compare(x.World, y.World), cmp.Compare(x.Rank, y.Rank))
 }
 
-// whose names ranks in order, and their hosts.
-func (f *fold) whose(ranks []job.RankID) string {
+// ownersText returns the label of equal output: ranks in order, and their hosts.
+func (f *fold) ownersText(ranks []job.RankID) string {
 	var hosts []job.HostIndex
 	var numbers []string
 	for i := 0; i < len(ranks); {

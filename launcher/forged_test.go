@@ -120,8 +120,8 @@ func TestLostSpares(t *testing.T) {
 	}
 }
 
-// What the root passes on as it is and turns out wrong is dropped, and the user hears of
-// whom it is: the root keeps its link, unless it says that it is its own.
+// Wrong messages that the root passes on as they are get dropped, and the user hears
+// their sender: the root keeps its link, unless it claims them as its own.
 func TestTheRootIsNotBlamedForOthers(t *testing.T) {
 	for from, blamed := range map[job.HostIndex]bool{0: true, 1: false} {
 		r, _ := launchedRun(t)

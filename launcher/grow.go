@@ -16,10 +16,10 @@ func (r *run) mayGrow() bool {
 	return !r.plan.relayed && !r.plan.kind.Bulk && len(r.options.Boot.Stage) == 0
 }
 
-// withUnused is the plan with every unused host, as if it had an agent.
+// withUnused returns the plan with every unused host, as if it had an agent.
 func (p *Plan) withUnused() *Plan { return p.with(p.Unused) }
 
-// with is the plan with more hosts.
+// with returns the plan with more hosts.
 func (p *Plan) with(hosts []job.Host) *Plan {
 	taken := make(map[job.Host]bool, len(hosts))
 	for _, h := range hosts {
@@ -33,7 +33,7 @@ func (p *Plan) with(hosts []job.Host) *Plan {
 	return &q
 }
 
-// missing are the unused hosts that a plan made withUnused puts ranks on.
+// missing returns the unused hosts that a plan made withUnused puts ranks on.
 func (ws *worlds) missing(p *Plan) []job.Host {
 	var hosts []job.Host
 	for _, h := range p.Blocks.hosts() {

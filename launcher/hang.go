@@ -7,15 +7,15 @@ import (
 	"github.com/golaunch/golaunch/internal/overlay"
 )
 
-// gatherWaiters is how long the nodes have to tell of ranks that wait, after the
-// last that has: their clocks began as their own ranks did.
+// gatherWaiters is the time for nodes to tell of ranks that wait, after the last that
+// has: their clocks began as their own ranks did.
 const gatherWaiters = time.Second
 
-// hang is what is known of ranks that wait in MPI_Finalize.
+// hang has the ranks of a world that wait in MPI_Finalize.
 type hang struct {
 	waits   []bool // by rank; nil before the first is told
 	library string
-	fixed   bool // what ends its hang is loaded wherever ranks wait
+	fixed   bool // the library that ends its hang is loaded wherever ranks wait
 	reports int  // of nodes
 	told    bool
 }
@@ -24,8 +24,8 @@ type hang struct {
 // that many did.
 type waitersHeard struct{ world, reports int }
 
-// ranksWait notes ranks of a node that wait for others in MPI_Finalize. An error
-// means that there can be none such.
+// ranksWait notes ranks of a node that wait for others in MPI_Finalize. An error means
+// that there can be no such ranks.
 func (s *stalls) ranksWait(id int, m overlay.Waiting) error {
 	w := s.job.worlds.all[id]
 	if w == nil {
@@ -77,7 +77,7 @@ func (s *stalls) waitersHeard(e waitersHeard) {
 	s.job.report.Note("%s", s.hangText(e.world, missing))
 }
 
-// hangText names ranks for which all others wait, with the likely cause.
+// hangText names ranks that all others wait for, with the likely cause.
 func (s *stalls) hangText(id int, missing []int) string {
 	w := s.job.worlds.all[id]
 	they, has, hang := "it is", "has", "it hangs"

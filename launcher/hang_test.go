@@ -42,7 +42,7 @@ func TestRanksThatHangAreNamed(t *testing.T) {
 	require.Equal(t, "golaunch: rank 3 on a, rank 6 on b have kept all others waiting in MPI_Finalize for 10s; "+
 		"if they are in it, too, that is the hang of "+library+": --mpi mpich ends it\n", said.String())
 
-	// Many, and a user who did without.
+	// Many, and a user without the library.
 	r, said = begin(12)
 	r.options.MPI.NoMPICHFix = true
 	require.NoError(t, r.stalls.ranksWait(0, waits(library, overlay.RankRange{First: 0, Count: 2})))
@@ -50,7 +50,7 @@ func TestRanksThatHangAreNamed(t *testing.T) {
 	require.Contains(t, said.String(), ": ranks 2-3 on a, ranks 4-7 on b, ranks 8-11 on c have kept ")
 	require.Contains(t, said.String(), ": golaunch ends it without --mpi none\n")
 
-	// What ends the hang is loaded, everywhere or not.
+	// The library that ends the hang is loaded, everywhere or not.
 	r, said = begin(12)
 	fixed := overlay.Waiting{Ranks: []overlay.RankRange{{First: 0, Count: 11}}, Library: library, Fixed: true}
 	require.NoError(t, r.stalls.ranksWait(0, fixed))

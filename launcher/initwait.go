@@ -7,8 +7,8 @@ import (
 	"github.com/golaunch/golaunch/internal/overlay"
 )
 
-// sayInit tells which ranks of a world wait in MPI_Init, and for whom, and reports whether
-// there are any.
+// sayInit names the ranks of a world that wait in MPI_Init, and those that they wait
+// for, and reports whether there are any.
 func (s *stalls) sayInit(x overlay.Wait) bool {
 	world := x.ID.World
 	w := s.job.worlds.all[world]
@@ -25,7 +25,7 @@ func (s *stalls) sayInit(x overlay.Wait) bool {
 			waiting = append(waiting, rank)
 		}
 	}
-	var whom []string
+	var awaited []string
 	of := func(runs []overlay.WaitRun, one, more string) {
 		ranks := s.job.worlds.ranksOf(world, runs)
 		if len(ranks) == 0 {
@@ -34,7 +34,7 @@ func (s *stalls) sayInit(x overlay.Wait) bool {
 		if len(ranks) > 1 {
 			one = more
 		}
-		whom = append(whom, w.plan.ranksText(world, ranks)+one)
+		awaited = append(awaited, w.plan.ranksText(world, ranks)+one)
 	}
 	of(x.Ended, ", which has ended without calling it", ", which have ended without calling it")
 	of(x.Left, ", which has called it, and left before the others came", ", which have called it, and left before the others came")
@@ -44,7 +44,7 @@ func (s *stalls) sayInit(x overlay.Wait) bool {
 	if text += " wait"; len(waiting) == 1 {
 		text += "s"
 	}
-	text += " in MPI_Init for " + strings.Join(whom, "; and for ")
+	text += " in MPI_Init for " + strings.Join(awaited, "; and for ")
 	if len(x.Ended) > 0 {
 		text += ": that never ends, as every rank of an MPI job has to call MPI_Init; if some are no MPI programs, start them by a golaunch of their own"
 	}

@@ -17,7 +17,7 @@ import (
 type jobTree interface {
 	ID() string
 
-	// What the job sends its agents, and knows of the messages that come of them.
+	// Messages to agents, and facts about theirs.
 	Send(s link.Stream, h tree.Header, body []byte)
 	Edges() []*overlay.Edge
 	Suspend(on bool) error
@@ -37,7 +37,7 @@ type jobTree interface {
 	Extend(c *trees.Config)
 	Without(dead []overlay.DeadHost)
 
-	// What the job does in the background.
+	// The background work of the job.
 	Context() context.Context
 	Go(task func())
 	Post(e overlay.Event)
@@ -51,7 +51,7 @@ type jobTree interface {
 	Whole(f *job.Failure) *bootstrap.Error
 	ExplainLoss(f *job.Failure)
 
-	// What is told of it at the end.
+	// The account at the end.
 	Marks() []trees.Mark
 	PingRoot() (begun bool)
 	Starts() []report.Start

@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
-// launchMessage turns the final plan into what the agents need to know.
+// launchMessage turns the final plan into a message for the agents.
 func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 	limits, err := unix.Rlimits()
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *run) launchMessage(ready overlay.Ready) (*overlay.Launch, error) {
 	}, nil
 }
 
-// worldMessage is what the nodes of a world need to know of it.
+// worldMessage describes a world to its nodes.
 func (r *run) worldMessage(id int, p *Plan) overlay.World {
 	return overlay.World{
 		KVSName: r.kvsName(id), Size: p.Size, Apps: p.Apps, Blocks: p.Blocks, Mapping: p.ProcessMapping(),
@@ -64,7 +64,7 @@ func (r *run) worldMessage(id int, p *Plan) overlay.World {
 	}
 }
 
-// slots are the CPUs that a rank file names.
+// slots returns the CPUs that a rank file names.
 func (r *run) slots() map[job.Rank]string {
 	if r.options.Placement.Wish.RankFile == nil {
 		return nil
@@ -72,10 +72,10 @@ func (r *run) slots() map[job.Rank]string {
 	return r.options.Placement.Wish.RankFile.Slots()
 }
 
-// kvsName is the name of a world's key-value space.
+// kvsName returns the name of a world's key-value space.
 func (r *run) kvsName(world int) string { return fmt.Sprintf("kvs_%s_%d", r.tree.ID()[:16], world) }
 
-// stdinRank says in the launch message's terms who reads standard input.
+// stdinRank returns the launch message's number for the readers of standard input.
 func (r *run) stdinRank() job.Rank {
 	switch r.options.Input.Stdin {
 	case StdinAll:

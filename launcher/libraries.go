@@ -10,7 +10,7 @@ import (
 // maxLibrary bounds a library, in bytes: it travels to every node.
 const maxLibrary = 1 << 20
 
-// mpichFix says in the launch message's terms whose ranks get LibMPICHFinalize.
+// mpichFix returns the launch message's word for the ranks that get LibMPICHFinalize.
 func (o *Options) mpichFix() overlay.Fix {
 	switch {
 	case o.MPI.NoMPICHFix:
@@ -21,7 +21,7 @@ func (o *Options) mpichFix() overlay.Fix {
 	return overlay.FixAffected
 }
 
-// libraries are those that ranks of some MPI libraries need, as far as they were built.
+// libraries returns those for ranks of some MPI libraries, as far as they were built.
 // Only a node sees which its programs take.
 func (r *run) libraries() []overlay.Library {
 	var names []string
@@ -43,8 +43,8 @@ func (r *run) libraries() []overlay.Library {
 	return list
 }
 
-// library is the contents of a library from lib/golaunch beside golaunch's directory
-// or in it; nil where it was not built.
+// library returns the contents of a library from lib/golaunch beside golaunch's
+// directory or in it; nil if it was not built.
 func library(name string) []byte {
 	path, err := os.Executable()
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// Message handles one of the root that is about the job. An error means that it broke the protocol.
+// Message handles a message of the root about the job. An error means that it broke the
+// protocol.
 func (r *run) Message(m overlay.Message) error {
 	world := int(m.Header.World)
 	switch m.Header.Kind {

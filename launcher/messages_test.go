@@ -48,8 +48,8 @@ func TestStartFailuresOfRanksThatDoNotExist(t *testing.T) {
 	}
 }
 
-// Of a rank that was lost with its node no end of output comes: what it wrote of
-// its last line is printed when there is no more of anything.
+// Of a rank that was lost with its node no end of output comes: its unfinished last
+// line is printed at the end of all output.
 func TestTheLastLineOfALostRank(t *testing.T) {
 	o := options(t, "a,b", 2)
 	p, err := NewPlan(o, "here")

@@ -12,7 +12,7 @@ const (
 	maxNotes  = 100                    // texts that are kept so long
 )
 
-// heldNotes holds what hosts have to say until others may have said the same.
+// heldNotes holds notes of hosts until others may have said the same.
 type heldNotes struct {
 	job   *run
 	order []overlay.Note // the first of each, without its host
@@ -24,7 +24,7 @@ type notesDue struct{}
 
 // Noted takes a note from a host.
 func (r *run) Noted(n overlay.Note) {
-	if n.Level > 1 { // for who wants to see it happen
+	if n.Level > 1 { // to be seen at once
 		r.verbose(n.Level, "host %s: %s", r.hostName(n.Host), quoted(n.Text))
 		return
 	}

@@ -1,12 +1,12 @@
-// Package launcher carries out a job: it plans, starts a tree of agents, has
-// them start the ranks, passes input and output, and says how it ended.
+// Package launcher carries out a job: it plans, starts a tree of agents, has them start
+// the ranks, passes input and output, and reports the outcome.
 //
 // Everything that is decided before the first process starts is one pure
 // value, Plan, made from Options; Run is the shell around it that owns the
 // connections, the terminal and the signals.
 //
-// Not here: the command line (cmd/golaunch), how hosts are reached (package
-// bootstrap), what happens on a node (package agent).
+// Not here: the command line (cmd/golaunch), ways to reach hosts (package bootstrap),
+// the work on a node (package agent).
 package launcher
 
 import (
@@ -41,8 +41,8 @@ const (
 // Options is everything a run needs to know, in groups. Start from DefaultOptions: the
 // zero value has no program and no time limits, and Validate refuses it.
 type Options struct {
-	// Start and Launch travel to agents: what these need before the launch, and what
-	// they need for the ranks.
+	// Start and Launch travel to agents: options for before the launch, and options for
+	// the ranks.
 	Start  overlay.StartOptions
 	Launch overlay.LaunchOptions
 
@@ -60,7 +60,7 @@ type Options struct {
 	attempt attempt
 }
 
-// ProgramOptions say what the ranks execute, and in which environment.
+// ProgramOptions give the ranks' programs and their environment.
 type ProgramOptions struct {
 	// Apps are the programs in command-line order. N == 0 means that the
 	// number of ranks was not given, which only a single app may leave open.
@@ -68,17 +68,16 @@ type ProgramOptions struct {
 	// Env is the environment that ranks inherit, NAME=value, already without
 	// the variables of an outer job.
 	Env []string
-	// EnvGiven is set for all ranks on top of what EnvFrom gives them, NAME=value.
+	// EnvGiven is set for all ranks on top of EnvFrom's variables, NAME=value.
 	EnvGiven []string
-	// Dir is the working directory of apps that name none, and what their
-	// relative ones are relative to.
+	// Dir is the working directory of apps that name none, and the base of relative ones.
 	Dir string
 	// Singleton says that the one rank stands for a program that was started
 	// without a launcher (package launcher/singleton).
 	Singleton bool
 }
 
-// HostOptions say which machines the job uses, and what becomes of those that it lacks.
+// HostOptions choose the machines of the job, and set how it goes on without some.
 type HostOptions struct {
 	// List has the machines to use, in order; none means this machine. Those of an app
 	// (job.App.Hosts) come on top.
@@ -92,8 +91,8 @@ type HostOptions struct {
 	// Nodes is the number of agents that fork makes on this machine for the ranks, spares
 	// not counted; 0 is one.
 	Nodes int
-	// RankHosts is how many of the hosts hold ranks, the first; 0 is as many as the ranks
-	// need. Spares come after these, and others may replace dead ones.
+	// RankHosts is the number of hosts that hold ranks, the first; 0 is as many as the
+	// ranks need. Spares come after these, and others may replace dead ones.
 	RankHosts int
 	// Wait has hosts tried until the connect timeout, also those that others replace, and
 	// those whose names nobody knows.
@@ -103,15 +102,15 @@ type HostOptions struct {
 	// where neither the number of ranks nor slots are given, they go with their
 	// host.
 	AllowDeadNodes bool
-	// Spares is how many hosts beyond those that the ranks need get agents, to
-	// take the ranks of hosts that die before the launch.
+	// Spares is the number of further hosts that get agents, to take the ranks of hosts
+	// that die before the launch.
 	Spares int
 	// Prelaunch starts agents on all hosts, also those without ranks, for worlds
 	// that are spawned later.
 	Prelaunch bool
 }
 
-// BootOptions say how agents and files come to the hosts.
+// BootOptions set the way of agents and files to the hosts.
 type BootOptions struct {
 	// Bootstrap is the name of one (package registry), or "" to choose: the one of
 	// this machine, or, when another host is named, the one that Environ selects.
@@ -128,13 +127,13 @@ type BootOptions struct {
 	Stage []string
 }
 
-// PlacementOptions say which ranks run where.
+// PlacementOptions place the ranks on hosts.
 type PlacementOptions struct {
 	// PPN is the number of ranks per host; 0 leaves it to the slots.
 	PPN int
-	// Oversubscribe allows more ranks than slots, and than what BindTo binds them to.
+	// Oversubscribe allows more ranks than slots, and than things to bind them to.
 	Oversubscribe bool
-	// Wish says which host each rank runs on.
+	// Wish chooses the host of each rank.
 	Wish placement.Wish
 	// Rule, if there is one, decides it instead of Wish.
 	Rule placement.Rule
@@ -148,7 +147,7 @@ type TreeOptions struct {
 	DegreeRule string
 }
 
-// MPIOptions say what is done about faults of MPI libraries.
+// MPIOptions set the treatment of faults of MPI libraries.
 type MPIOptions struct {
 	// MPICHFix hands every program's ranks the library that ends the hang of some
 	// MPICHs in MPI_Finalize, NoMPICHFix none's. Else programs have it whose MPICH
@@ -156,7 +155,7 @@ type MPIOptions struct {
 	MPICHFix, NoMPICHFix bool
 }
 
-// EndingOptions say what ends the job, and what follows.
+// EndingOptions set the reasons for the job's end, and its course.
 type EndingOptions struct {
 	// Timeout ends the job after that time; 0 never does.
 	Timeout time.Duration
@@ -164,19 +163,19 @@ type EndingOptions struct {
 	Grace time.Duration
 	// KeepGoing lets the other ranks run when one fails.
 	KeepGoing bool
-	// Restarts is how often the job is started again when a rank or a node of it fails.
+	// Restarts bounds the further attempts when a rank or a node of the job fails.
 	Restarts int
 }
 
-// InputOptions say what ranks read.
+// InputOptions choose the ranks' input.
 type InputOptions struct {
-	// Stdin tells which ranks read golaunch's standard input.
+	// Stdin chooses the readers of golaunch's standard input.
 	Stdin StdinTarget
-	// PTY gives rank 0 a pseudo-terminal, at which who is at golaunch's own types.
+	// PTY gives rank 0 a pseudo-terminal, fed from golaunch's own terminal.
 	PTY bool
 }
 
-// OutputOptions say where the output of ranks goes, and in which form.
+// OutputOptions set the destination and the form of the ranks' output.
 type OutputOptions struct {
 	// Label is put in front of every line of output: nothing, LabelRank, LabelHost,
 	// or a pattern as in stdio.Pattern.
@@ -190,41 +189,41 @@ type OutputOptions struct {
 	LogDir string
 	// Tee has golaunch's own streams have the output that goes to files, too.
 	Tee bool
-	// Show says of which ranks golaunch's own streams have the output, as Tee has it where
-	// it goes to files: numbers and ranges, as in "0,4-7", or of ranks on each host,
-	// "local:0"; they count in each world. "" is all.
+	// Show lists the ranks whose output golaunch's own streams have, besides files as with
+	// Tee: numbers and ranges, as in "0,4-7", or of ranks on each host, "local:0"; they
+	// count in each world. "" is all.
 	Show string
 	// LineMax is the longest line, in bytes, that is held in memory to be
 	// printed in one piece.
 	LineMax int
 }
 
-// ReportOptions say what golaunch itself tells of the job.
+// ReportOptions choose golaunch's own words about the job.
 type ReportOptions struct {
 	// DryRun prints the plan and starts nothing.
 	DryRun bool
-	// Quiet keeps golaunch silent but for why the job failed.
+	// Quiet keeps golaunch silent but for the cause of a failure.
 	Quiet bool
 	// Timing prints how long each phase took.
 	Timing bool
 	// Stats prints the agents' counters by level of the tree.
 	Stats bool
-	// File is where to write a report (package report), as JSON; "-" for
-	// standard output, "" for none.
+	// File is the path of a report (package report), as JSON; "-" for standard output, ""
+	// for none.
 	File string
-	// TraceFile is where to write when each step took place on each node
-	// (report.Trace), as JSON for a trace viewer; "-" and "" as above.
+	// TraceFile is the path of the times of each node's steps (report.Trace), as JSON for
+	// a trace viewer; "-" and "" as above.
 	TraceFile string
-	// ProfileFile is where to write who sent whom how much (package profile), as JSON;
-	// "-" and "" as above. LaunchOptions.Profile and ProfileFrom say what is counted.
+	// ProfileFile is the path of the traffic between ranks (package profile), as JSON; "-"
+	// and "" as above. LaunchOptions.Profile and ProfileFrom choose the counts.
 	ProfileFile string
 }
 
-// attempt is what differs from the options of the user where a job begins anew.
+// attempt has the differences from the options of the user of a job that begins anew.
 type attempt struct {
 	// appendOut adds to the files of OutPattern and ErrPattern.
 	appendOut bool
-	// outMade is how many of the directories above them golaunch has made.
+	// outMade is the number of directories above them that golaunch has made.
 	outMade int
 	// deadline is the end of Timeout, of a job that began anew; else zero.
 	deadline time.Time
@@ -259,11 +258,11 @@ func DefaultOptions() Options {
 	}
 }
 
-// teed tells whether golaunch's own streams have the output that goes to files, too.
+// teed reports whether golaunch's own streams have the output that goes to files, too.
 func (o *Options) teed() bool { return o.Output.Tee || o.Output.Show != "" }
 
-// StdinTarget tells which ranks read golaunch's standard input: the rank of
-// that number (the zero value: rank 0), or one of the constants.
+// StdinTarget identifies the readers of golaunch's standard input: the rank of that
+// number (the zero value: rank 0), or one of the constants.
 type StdinTarget int
 
 // Targets that are not one rank.
@@ -287,7 +286,7 @@ func ParseStdin(s string) (StdinTarget, error) {
 	return StdinTarget(n), nil
 }
 
-// String is what ParseStdin reads.
+// String returns the word that ParseStdin reads.
 func (t StdinTarget) String() string {
 	switch t {
 	case StdinAll:

@@ -86,7 +86,7 @@ func (o *Options) Validate() error {
 	return o.Placement.Wish.Check(o.Hosts.Network != nil)
 }
 
-// checkAgents checks how agents are had and reached.
+// checkAgents checks the options for agents and the ways to reach them.
 func (o *Options) checkAgents() error {
 	switch {
 	case o.Start.AgentPath != "" && !path.IsAbs(o.Start.AgentPath):

@@ -13,16 +13,16 @@ import (
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
-// pipeAfter is how long the reader of a named pipe may take to come until the user
-// is told that it is waited for.
+// pipeAfter is the time for the reader of a named pipe to come before the user is told
+// of the wait.
 const pipeAfter = 3 * time.Second
 
 // standardOutput is the path of a report or trace that goes to golaunch's own.
 const standardOutput = "-"
 
-// isPipe reports whether path is a named pipe: whoever opens it for writing waits for
-// its reader, and who reads takes a close for the end. An error says why what is there
-// cannot be written. Golaunch has made the last made directories above.
+// isPipe reports whether path is a named pipe: to open it for writing waits for its
+// reader, which takes a close for the end. An error says why path cannot be written.
+// Golaunch has made the last made directories above.
 func isPipe(path string, made int) (bool, error) {
 	info, err := unix.StatOutput(path, made)
 	switch {
@@ -43,8 +43,8 @@ func openPipe(flag, path string, made int, report *reporter) (*os.File, error) {
 	return unix.OpenOutput(path, made, os.O_WRONLY, 0)
 }
 
-// replaceFile is writeFile for what must never be seen half written: a file takes the
-// place of the one that is there, where their directory allows that.
+// replaceFile is writeFile for files that nobody may see half written: a new file takes
+// the place of the old one, if their directory allows that.
 func (acc *account) replaceFile(flag, path string, mode os.FileMode, write func(io.Writer) error) error {
 	info, err := os.Lstat(path)
 	if path == standardOutput || err != nil || !info.Mode().IsRegular() {
@@ -64,9 +64,9 @@ func (acc *account) replaceFile(flag, path string, mode os.FileMode, write func(
 	return err
 }
 
-// writeFile writes what is told at the end, when the ranks' output is written, to the
-// file of a flag, or to standard output. Where that is a pipe, a signal that ends the
-// job ends the wait for its reader.
+// writeFile writes to the file of a flag, or to standard output, at the end, when the
+// ranks' output is written. If that is a pipe, a signal that ends the job ends the wait
+// for its reader.
 func (acc *account) writeFile(flag, path string, mode os.FileMode, write func(io.Writer) error) error {
 	whole := func(f *os.File, err error) error {
 		if err != nil {

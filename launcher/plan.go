@@ -15,7 +15,7 @@ import (
 	"github.com/golaunch/golaunch/network/placement"
 )
 
-// NoNode is the NodeID of a host that is dead.
+// NoNode is the NodeID of a dead host.
 const NoNode job.NodeID = -1
 
 // Plan is everything that is decided before the first process starts. It is a
@@ -35,11 +35,10 @@ type Plan struct {
 	Unused []job.Host
 	// reserve are hosts beyond HostOptions.RankHosts, which take the place of dead ones only.
 	reserve []job.Host
-	// Spares is how many of Hosts may be dead without anything missing: the last
+	// Spares is the number of Hosts that may be dead without anything missing: the last
 	// ones.
 	Spares int
-	// Crowded says how much fuller hosts are than without spares, "" if they are
-	// not.
+	// Crowded compares hosts that are fuller than without spares, "" if none is.
 	Crowded string
 	// Blocks tell where the ranks are, in rank order.
 	Blocks Blocks
@@ -51,17 +50,17 @@ type Plan struct {
 	kind bootstrap.Kind // of Bootstrap
 	// containers says that the hosts are containers, which have environments of their own.
 	containers bool
-	outside    string // why not the manager whose job this is starts agents, "" where it does
+	outside    string // the reason that the manager whose job this is starts no agents, "" where it does
 	network    planNetwork
 	dead       []bool // by HostIndex
 	rules      rules
 	bindTo     string            // StartOptions.BindTo
 	given      []string          // ProgramOptions.EnvGiven
-	placed     *placement.Placed // what of Blocks is told
+	placed     *placement.Placed // for the account of Blocks
 	relayed    bool              // hosts start no others
 
 	allocation *Allocation   // nil where no other golaunch counts
-	parts      overlay.Share // what each of its slots is to have: CPUs, GPUs
+	parts      overlay.Share // of each of its slots: CPUs, GPUs
 	rankHosts  int           // HostOptions.RankHosts
 }
 
@@ -118,7 +117,7 @@ func NewPlan(o *Options, localHost string) (*Plan, error) {
 	return p, nil
 }
 
-// appsIn are the apps with absolute directories.
+// appsIn returns the apps with absolute directories.
 func appsIn(o *Options) []job.App {
 	apps := slices.Clone(o.Programs.Apps)
 	for i := range apps {
@@ -154,8 +153,8 @@ func (p *Plan) placeAll(o *Options, hosts []job.Host) ([]job.Host, error) {
 	return hosts, p.count()
 }
 
-// chooseHosts settles the bootstrap and the hosts it starts agents on. Why says what
-// hinders the manager whose job this is from starting them.
+// chooseHosts settles the bootstrap and the hosts it starts agents on. why is the
+// obstacle for the manager whose job this is to start them.
 func chooseHosts(o *Options, localHost string) (kind bootstrap.Kind, hosts []job.Host, why string, err error) {
 	local := registry.Local()
 	if hosts, err = o.allHosts(); err != nil {
@@ -186,9 +185,9 @@ func chooseHosts(o *Options, localHost string) (kind bootstrap.Kind, hosts []job
 	return local, hosts, "", nil
 }
 
-// isLocal tells whether a host is this machine, without asking a resolver: by
-// its name, whole or cut at the domain, or as localhost. A host with a user or
-// port of its own is meant to be logged in to.
+// isLocal reports whether a host is this machine, without asking a resolver: by its
+// name, whole or cut at the domain, or as localhost. A host with a user or port of its
+// own is meant to be logged in to.
 func isLocal(h job.Host, localHost string) bool {
 	if h.User != "" || h.Port != 0 {
 		return false
@@ -205,8 +204,8 @@ func isLocal(h job.Host, localHost string) bool {
 	return short == localShort && qualified != localQualified
 }
 
-// count makes Size, and the number of ranks of an app that leaves it open, what
-// was placed.
+// count sets Size, and the number of ranks of an app that leaves it open, to the placed
+// ranks.
 func (p *Plan) count() error {
 	p.Size = 0
 	for _, b := range p.Blocks {
@@ -224,9 +223,9 @@ func (p *Plan) count() error {
 	return nil
 }
 
-// usedFirst puts the hosts that hold ranks before the others and renumbers the
-// blocks, which no other plan has yet. used is how many hold ranks, most how
-// many ranks the fullest holds.
+// usedFirst puts the hosts that hold ranks before the others and renumbers the blocks,
+// which no other plan has yet. used counts the hosts with ranks, most the ranks of the
+// fullest.
 func (p *Plan) usedFirst(hosts []job.Host) (sorted []job.Host, used, most int) {
 	counts := make([]int, len(hosts))
 	for _, b := range p.Blocks {
@@ -291,7 +290,7 @@ func (p *Plan) without(dead []job.HostIndex, place placeFunc) (*Plan, error) {
 	return &q, nil
 }
 
-// redundant tells whether p can do without any one of its hosts.
+// redundant reports whether p can do without any one of its hosts.
 func (p *Plan) redundant() bool {
 	if apart(p.Apps) {
 		return false // each app wants one of its own
@@ -334,10 +333,10 @@ func (p *Plan) NodeOf() []job.NodeID {
 	return nodes
 }
 
-// ProcessMapping is the world's PMI_process_mapping: tuples of first node,
-// number of nodes and ranks on each, in rank order. Nodes are those that hold
-// ranks of the world, numbered in the order of hosts. It covers every rank, since
-// some clients do not repeat a pattern that falls short.
+// ProcessMapping returns the world's PMI_process_mapping: tuples of first node, number
+// of nodes and ranks on each, in rank order. Nodes are hosts with ranks of the world,
+// numbered in the order of hosts. It covers every rank, since some clients do not
+// repeat a pattern that falls short.
 func (p *Plan) ProcessMapping() string {
 	nodes := p.Blocks.hosts()
 	type tuple struct{ node, nodes, ranks int }
@@ -366,7 +365,7 @@ func (p *Plan) ProcessMapping() string {
 	return b.String()
 }
 
-// nodeNames are the names of the hosts that hold ranks, as hostlist.Fold has them.
+// nodeNames returns the names of the hosts that hold ranks, as hostlist.Fold has them.
 func (p *Plan) nodeNames() string {
 	var names []job.Host
 	for _, h := range p.Blocks.hosts() {

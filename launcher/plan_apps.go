@@ -16,8 +16,8 @@ func apart(apps []job.App) bool {
 	return slices.ContainsFunc(apps, func(a job.App) bool { return len(a.Hosts) > 0 })
 }
 
-// allHosts are the job's hosts and those that apps have of their own. The error is that
-// of hostlist.Union.
+// allHosts returns the job's hosts and the apps' own. The error is that of
+// hostlist.Union.
 func (o *Options) allHosts() ([]job.Host, error) {
 	if !apart(o.Programs.Apps) {
 		return o.Hosts.List, nil
@@ -32,7 +32,7 @@ func (o *Options) allHosts() ([]job.Host, error) {
 	return hostlist.Union(lists...)
 }
 
-// checkApart says what excludes hosts of an app's own.
+// checkApart refuses options that exclude hosts of an app's own.
 func (o *Options) checkApart() error {
 	i := slices.IndexFunc(o.Programs.Apps, func(a job.App) bool { return len(a.Hosts) > 0 })
 	if i < 0 {
@@ -57,7 +57,7 @@ func (o *Options) checkApart() error {
 	return nil
 }
 
-// appName is how messages call an app.
+// appName returns the name of an app in messages.
 func appName(apps []job.App, i int) string {
 	return fmt.Sprintf("app %d (%s)", i, apps[i].Argv[0])
 }
@@ -106,7 +106,7 @@ func (r rules) placeApps(apps []job.App, open bool, hosts []job.Host, some []job
 	return all, nil
 }
 
-// hostsOf are the hosts of an app.
+// hostsOf returns the hosts of an app.
 func (r rules) hostsOf(a job.App) []job.Host {
 	if len(a.Hosts) > 0 {
 		return a.Hosts

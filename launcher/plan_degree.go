@@ -21,8 +21,8 @@ const (
 	scelaMaxConn  = 128
 )
 
-// degreeFor is the degree of the tree over so many nodes with up to perNode
-// ranks on each; relayed, if only relays start others.
+// degreeFor returns the degree of the tree over so many nodes with up to perNode ranks
+// on each; relayed, if only relays start others.
 //
 // DegreeAuto is autoDegree. Relays all run on the launcher's machine, so there
 // should be few: for them it is the cube root of nodes, rounded up, within 8 to
@@ -44,7 +44,7 @@ func degreeFor(rule string, nodes, perNode int, relayed bool) int {
 	return autoDegree
 }
 
-// rootAtLeast is the smallest k of at least low whose power of exponent is n or
+// rootAtLeast returns the smallest k of at least low whose power of exponent is n or
 // more.
 func rootAtLeast(low, n, exponent int) int {
 	for k := low; ; k++ {

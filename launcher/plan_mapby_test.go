@@ -80,10 +80,10 @@ func TestPlanByRankFile(t *testing.T) {
 	p, err := NewPlan(o, "here")
 	require.NoError(t, err)
 	require.Equal(t, "h[1-3,0]", hostlist.Fold(bare(p.Hosts)))
-	require.Equal(t, "h3:0/0 h2:1/0 h3:2/0 h1:3/0", where(p))
+	require.Equal(t, "h3:0/0 h2:1/0 h3:2/0 h1:3/0", placesText(p))
 	q, err := p.Without([]job.HostIndex{1})
 	require.NoError(t, err)
-	require.Equal(t, "h3:0/0 h0:1/0 h3:2/0 h1:3/0", where(q), "the spare takes the place of h2")
+	require.Equal(t, "h3:0/0 h0:1/0 h3:2/0 h1:3/0", placesText(q), "the spare takes the place of h2")
 
 	file, err = rankfile.Parse(strings.NewReader("0-3 far\n"), "ranks")
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestPlanAvoidsConflicts(t *testing.T) {
 	require.Equal(t, []string{"--avoid-path-conflict: too few hosts have a link to themselves; these of 5 hosts share one above their switch: h[0,2]"}, p.placed.Notes)
 }
 
-// Lines of hosts are folded by what repeats, and no more than fit a screen.
+// Lines of hosts are folded by their repeats, and no more than fit a screen.
 func TestPlanIsReadable(t *testing.T) {
 	o := options(t, "n[001-256]:16", 4096)
 	o.Placement.Wish = placement.Wish{Rule: placement.Node}

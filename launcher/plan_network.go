@@ -22,10 +22,10 @@ type Network struct {
 	Given bool
 }
 
-// planNetwork is what the network has to say of the order of hosts and of the tree; the
-// zero value where none is known.
+// planNetwork has the network's say in the order of hosts and in the tree; the zero
+// value stands for an unknown network.
 type planNetwork struct {
-	order    string // where it comes from, and how it orders the hosts; "" if it does not
+	order    string // its source, and its order of the hosts; "" if it has none
 	notes    []string
 	depth    int                // levels of switches between the hosts
 	clusters map[job.Host][]int // at each depth from 1, by arrange.Arranged.Clusters
@@ -35,21 +35,21 @@ type planNetwork struct {
 	cut  []int
 }
 
-// hostNetwork is which hosts the network has, and the routes between them, for rules of
-// placement; the zero value where no host is known.
+// hostNetwork has the hosts of the network, and the routes between them, for rules of
+// placement; the zero value knows no host.
 type hostNetwork struct {
 	from   string
 	router routing.Router
 	nodes  map[job.Host]topology.Node // of the hosts that it has
 }
 
-// has tells whether the network has a host.
+// has reports whether the network has a host.
 func (n *hostNetwork) has(h job.Host) bool {
 	_, ok := n.nodes[h]
 	return ok
 }
 
-// among is the network between some of the hosts, nil where it is not known.
+// among returns the network between some of the hosts, nil where it is not known.
 func (n *hostNetwork) among(hosts []job.Host, some []job.HostIndex) *placement.Network {
 	if n.router == nil {
 		return nil
@@ -65,8 +65,8 @@ func (n *hostNetwork) among(hosts []job.Host, some []job.HostIndex) *placement.N
 	return &placement.Network{Router: n.router, Nodes: nodes, From: n.from}
 }
 
-// arrange puts hosts into the order of the network, if one is known, and keeps what that
-// says of them.
+// arrange puts hosts into the order of the network, if one is known, and keeps the
+// network's facts about them.
 func (p *Plan) arrange(o *Options, hosts []job.Host) ([]job.Host, error) {
 	if o.Hosts.Network == nil {
 		return hosts, nil
@@ -117,8 +117,8 @@ func newHostNetwork(network *Network, a *arrange.Arranged) hostNetwork {
 	return hostNetwork{network.From, network.Router, nodes}
 }
 
-// clustersOf are the switch clusters of some hosts, of each at depth 1 to the
-// last; none where it is not known.
+// clustersOf returns the switch clusters of some hosts, of each at depth 1 to the last;
+// none if the network is not known.
 func (p *Plan) clustersOf(hosts []job.HostIndex) []int {
 	list := make([]int, 0, len(hosts)*p.network.depth)
 	for _, h := range hosts {

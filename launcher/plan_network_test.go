@@ -27,9 +27,8 @@ func networkOf(t *testing.T, word, names string) *Network {
 	return &Network{Network: &arrange.Network{Router: r, Names: m, Loop: topology.Serial}, From: word}
 }
 
-// Hosts are in the order of the network: the ranks, the tree and what stays unused go
-// by it. What is told of clusters stays with its host where others have no ranks, are
-// dead or come later.
+// Hosts are in the order of the network: ranks, tree and unused hosts go by it. The
+// clusters of a host stay its own where others have no ranks, are dead or come later.
 func TestPlanByNetwork(t *testing.T) {
 	o := options(t, "h3:2,h1,far,h0,h2", 4)
 	o.Hosts.Network = networkOf(t, "fattree:2,2/1,2/1,1", "")

@@ -6,7 +6,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// first are the first n hosts.
+// first returns the first n hosts.
 func first(n int) []job.HostIndex {
 	hosts := make([]job.HostIndex, n)
 	for i := range hosts {
@@ -16,7 +16,7 @@ func first(n int) []job.HostIndex {
 }
 
 // preferred puts those of the hosts first that are to hold the ranks where there are
-// more than these need. notes tell what the user's wish could not have.
+// more than these need. notes name the parts of the user's wish that could not be met.
 func (p *Plan) preferred(hosts []job.Host) (sorted []job.Host, notes []string) {
 	if p.rules.rule != nil {
 		return hosts, nil
@@ -28,8 +28,8 @@ func (p *Plan) preferred(hosts []job.Host) (sorted []job.Host, notes []string) {
 	return sorted, notes
 }
 
-// placeNotes are what q, which was made of p, has to tell of its placement beyond
-// what p had.
+// placeNotes returns the notes of q's placement that p, of which it was made, did not
+// have.
 func (p *Plan) placeNotes(q *Plan) (notes []string) {
 	for _, note := range q.placed.Notes {
 		if !slices.Contains(p.placed.Notes, note) {

@@ -83,7 +83,7 @@ func TestPlanOfAnyRule(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a,b,d,c", hostlist.Fold(bare(p.Hosts)), "a spare after those with ranks")
 	require.Equal(t, "e", hostlist.Fold(bare(p.Unused)))
-	require.Equal(t, "d:0/0 a:1-2/0 d:3-4/1 b:5/1 a:6/1", where(p))
+	require.Equal(t, "d:0/0 a:1-2/0 d:3-4/1 b:5/1 a:6/1", placesText(p))
 	require.Equal(t, "(vector,(2,1,1),(0,1,2),(2,1,2),(1,1,1),(0,1,1))", p.ProcessMapping())
 	for rank, host := range []job.HostIndex{2, 0, 0, 2, 2, 1, 0} {
 		require.Equal(t, host, p.Blocks.hostOf(job.Rank(rank)))

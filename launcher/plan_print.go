@@ -11,14 +11,14 @@ import (
 	"github.com/golaunch/golaunch/network/placement/binding"
 )
 
-// String is the table that --dry-run prints: the job, its apps, and the hosts
-// with their ranks, runs of like hosts on one line, and no more than maxRows lines.
+// String returns the table of --dry-run: the job, its apps, and the hosts with their
+// ranks, runs of like hosts on one line, and no more than maxRows lines.
 func (p *Plan) String() string { return p.text(maxRows) }
 
-// maxRows is how many lines of hosts are printed where not all are asked for.
+// maxRows bounds the lines of hosts in print, unless all are asked for.
 const maxRows = 40
 
-// text is String with another number of lines of hosts; 0 for all.
+// text returns String with another number of lines of hosts; 0 for all.
 func (p *Plan) text(rows int) string {
 	b := &planText{plan: p}
 	live := 0
@@ -76,7 +76,7 @@ type planText struct {
 	plan *Plan
 }
 
-// unslotted are hosts that have but a name.
+// unslotted returns hosts that have but a name.
 func unslotted(names []string) []job.Host {
 	hosts := make([]job.Host, len(names))
 	for i, name := range names {

@@ -21,7 +21,7 @@ func (s *spans) add(b job.Block) {
 	*s = append(*s, job.Block{First: b.First, Count: b.Count})
 }
 
-// count is how many ranks there are.
+// count counts the ranks.
 func (s spans) count() (n int) {
 	for _, x := range s {
 		n += x.Count
@@ -29,7 +29,7 @@ func (s spans) count() (n int) {
 	return n
 }
 
-// String is "0-3,8", "0-96/8" for every eighth from 0 to 96, or "-" for none; the
+// String returns "0-3,8", "0-96/8" for every eighth from 0 to 96, or "-" for none; the
 // first of very many.
 func (s spans) String() string {
 	const most = 16
@@ -53,7 +53,7 @@ func (s spans) String() string {
 	return strings.Join(parts, ",")
 }
 
-// steps is how many of the first spans are one rank each, in equal steps.
+// steps counts the first spans that are one rank each, in equal steps.
 func (s spans) steps() (n int, step job.Rank) {
 	for n = 0; n < len(s) && s[n].Count == 1; n++ {
 		switch {
@@ -66,7 +66,7 @@ func (s spans) steps() (n int, step job.Rank) {
 	return n, step
 }
 
-// after is by how much the ranks of s are above those of t, if they are the same
+// after returns the distance of the ranks of s above those of t, if they are the same
 // else.
 func (s spans) after(t spans) (shift job.Rank, ok bool) {
 	if len(s) != len(t) || len(s) == 0 {
@@ -81,7 +81,7 @@ func (s spans) after(t spans) (shift job.Rank, ok bool) {
 	return shift, true
 }
 
-// hostRow is neighboring hosts that hold ranks in the same way.
+// hostRow describes neighboring hosts that hold ranks in the same way.
 type hostRow struct {
 	first, end int // positions of the hosts
 	ranks      spans
@@ -121,7 +121,7 @@ func (b *planText) writeHosts(most int) {
 	}
 }
 
-// hostsOfRanks is how many hosts share the ranks of a row.
+// hostsOfRanks counts the hosts that share the ranks of a row.
 func (r *hostRow) hostsOfRanks() int {
 	if r.shift != 0 {
 		return 1
@@ -129,7 +129,7 @@ func (r *hostRow) hostsOfRanks() int {
 	return r.end - r.first
 }
 
-// hostRows are the rows of all hosts.
+// hostRows returns the rows of all hosts.
 func hostRows(p *Plan) (rows []hostRow) {
 	ranks := make([]spans, len(p.Hosts))
 	for _, block := range p.Blocks {
@@ -144,13 +144,13 @@ func hostRows(p *Plan) (rows []hostRow) {
 	return unpaired(rows, ranks)
 }
 
-// hostRowOf is the row of host i alone.
+// hostRowOf returns the row of host i alone.
 func hostRowOf(ranks []spans, i int) hostRow {
 	return hostRow{first: i, end: i + 1, ranks: append(spans{}, ranks[i]...)}
 }
 
-// unpaired makes two rows of the last one, if all that its two hosts have in common
-// is a shift: that reads better.
+// unpaired makes two rows of the last one, if its two hosts have only a shift in
+// common: that reads better.
 func unpaired(rows []hostRow, ranks []spans) []hostRow {
 	n := len(rows) - 1
 	if n < 0 || rows[n].shift == 0 || rows[n].end-rows[n].first > 2 {

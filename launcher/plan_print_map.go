@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// mapped says in a line how ranks were mapped, "" if they were not.
+// mapped describes the ranks' map in a line, "" if there is none.
 func (p *Plan) mapped() string {
 	m := p.placed.Mapped
 	if m == nil {
@@ -20,7 +20,7 @@ func (p *Plan) mapped() string {
 	return text
 }
 
-// writeMap writes how ranks were mapped, and what is gained by it.
+// writeMap writes the ranks' map, and the gain by it.
 func (b *planText) writeMap() {
 	w, m := &b.plan.rules.wish, b.plan.placed.Mapped
 	if m == nil {
@@ -35,7 +35,7 @@ func (b *planText) writeMap() {
 	}
 }
 
-// number is a sum of weights.
+// number renders a sum of weights.
 func number(x float64) string {
 	if x == math.Trunc(x) {
 		return strconv.FormatFloat(x, 'f', 0, 64)
@@ -43,7 +43,7 @@ func number(x float64) string {
 	return strconv.FormatFloat(x, 'f', 1, 64)
 }
 
-// change is such as "-12.5%", "" where there is nothing to compare with.
+// change renders a change such as "-12.5%", "" if there is nothing to compare with.
 func change(before, after float64) string {
 	if before == 0 {
 		return ""

@@ -19,7 +19,7 @@ func (p *Plan) checkHosts(o *Options) error {
 	return p.kind.CheckHosts(registry.Getenv(o.Boot.Environ), o.Boot.Values, p.Hosts)
 }
 
-// launcherOnly tells whether no host can start agents on others.
+// launcherOnly reports whether no host can start agents on others.
 func launcherOnly(k bootstrap.Kind, o *Options) bool {
 	return k.Reach != nil && k.Reach(o.Boot.Values) == bootstrap.LauncherOnly
 }
@@ -43,7 +43,7 @@ func (p *Plan) planRelays(o *Options, localHost string) error {
 	return nil
 }
 
-// depth is the number of links from the root to the farthest of the live hosts.
+// depth counts the links from the root to the farthest of the live hosts.
 func (p *Plan) depth(live int) int {
 	if p.relayed {
 		return tree.RelayDepth(len(p.Hosts), p.Degree)
@@ -84,7 +84,7 @@ func (p *Plan) entries() []overlay.HostEntry {
 	return entries
 }
 
-// isRelay tells whether h is one of the relays.
+// isRelay reports whether h is one of the relays.
 func (p *Plan) isRelay(h job.HostIndex) bool {
 	return int(h) >= len(p.Hosts) && int(h) < len(p.Hosts)+len(p.Relays)
 }
@@ -100,5 +100,5 @@ func (p *Plan) deadRelays(dead []overlay.DeadHost) (n int) {
 	return n
 }
 
-// hostName is what the user calls a host; of a relay, its name.
+// hostName returns the user's name of a host; of a relay, its name.
 func (p *Plan) hostName(h job.HostIndex) string { return trees.HostName(p.Hosts, p.Relays, h) }

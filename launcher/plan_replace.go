@@ -8,9 +8,9 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// standIns are the live hosts that are to hold the ranks, as many as were wanted in
-// the first place if there are so many: a spare has the position of the dead host
-// that it stands in for. rest are the live ones that stay spare, before them hosts beyond
+// standIns returns the live hosts that are to hold the ranks, as many as were wanted in
+// the first place if there are so many: a spare has the position of the dead host that
+// it stands in for. rest are the live ones that stay spare, before them hosts beyond
 // HostOptions.RankHosts.
 func (p *Plan) standIns() (wanted, rest []job.HostIndex) {
 	first := len(p.Hosts) - p.Spares
@@ -49,10 +49,10 @@ func (p *Plan) spareHint() string {
 	return ""
 }
 
-// standby are the hosts that may take the place of dead ones.
+// standby returns the hosts that may take the place of dead ones.
 func (p *Plan) standby() []job.Host { return slices.Concat(p.Unused, p.reserve) }
 
-// lacking is the plan for what is placed from now on, without hosts that are gone.
+// lacking returns the plan for further placements, without hosts that are gone.
 func (p *Plan) lacking(gone []job.HostIndex) *Plan {
 	if len(gone) == 0 {
 		return p
@@ -65,16 +65,16 @@ func (p *Plan) lacking(gone []job.HostIndex) *Plan {
 	return &q
 }
 
-// withMore is the plan with further spares.
+// withMore returns the plan with further spares.
 func (p *Plan) withMore(hosts []job.Host) *Plan {
 	q := p.with(hosts)
 	q.Spares += len(hosts)
 	return q
 }
 
-// replacements are the unused hosts to start where some of the plan's are dead: one
-// for each that is missing, and one for each spare that is dead too, so that a rack
-// of dead hosts takes few rounds.
+// replacements returns the unused hosts to start where some of the plan's are dead: one
+// for each that is missing, and one for each spare that is dead too, so that a rack of
+// dead hosts takes few rounds.
 func (p *Plan) replacements(dead []job.HostIndex) []job.Host {
 	if !p.mayReplace() {
 		return nil
@@ -96,8 +96,8 @@ func (p *Plan) replacements(dead []job.HostIndex) []job.Host {
 	return standby[:min(n+spare, len(standby))]
 }
 
-// replaced says which hosts hold ranks of q in place of hosts of p, which q lacks or has
-// for dead, or which hold more of them now, "" if there are none.
+// replaced names the hosts that hold ranks of q in place of hosts of p, which q lacks
+// or has for dead, and those that hold more of them now, "" if there are none.
 func (p *Plan) replaced(q *Plan) string {
 	before, after := p.holders(), q.holders()
 	live := map[string]bool{}
@@ -131,8 +131,8 @@ func (p *Plan) replaced(q *Plan) string {
 	return fmt.Sprintf("%s %s %s", hostsText(by, q.hostName), one, hostlist.Fold(p.bareHosts(gone)))
 }
 
-// fewer says that q, which is p without dead hosts, has not all of its ranks, "" if it
-// has.
+// fewer tells the number of ranks that q, which is p without dead hosts, lacks, "" if
+// it has all.
 func (p *Plan) fewer(q *Plan) string {
 	if q.Size == p.Size {
 		return ""
@@ -140,7 +140,7 @@ func (p *Plan) fewer(q *Plan) string {
 	return fmt.Sprintf("%s instead of %d", plural(q.Size, "rank"), p.Size)
 }
 
-// holders are how many ranks hosts hold that hold some, by their names.
+// holders counts the ranks of each host that holds some, by its name.
 func (p *Plan) holders() map[string]int {
 	holders := map[string]int{}
 	for _, b := range p.Blocks {
@@ -149,7 +149,7 @@ func (p *Plan) holders() map[string]int {
 	return holders
 }
 
-// bareHosts are some of the hosts, without their slots.
+// bareHosts returns some of the hosts, without their slots.
 func (p *Plan) bareHosts(some []job.HostIndex) []job.Host {
 	hosts := make([]job.Host, len(some))
 	for i, h := range some {
@@ -158,11 +158,11 @@ func (p *Plan) bareHosts(some []job.HostIndex) []job.Host {
 	return hosts
 }
 
-// crowded says how much fuller hosts are because ranks are placed on the first n of
-// them alone, the others being spare; "" if they are not.
+// crowded compares hosts that are fuller because ranks are placed on the first n alone,
+// the others being spare; "" if none is.
 func (p *Plan) crowded(hosts []job.Host, n int) string {
 	if p.rules.open {
-		return "" // it is the hosts that say how many ranks there are
+		return "" // the hosts decide the number of ranks
 	}
 	placed, err := p.rules.placeApps(p.Apps, false, hosts, first(len(hosts)), p.rules.chosen)
 	if err != nil {
@@ -176,7 +176,7 @@ func (p *Plan) crowded(hosts []job.Host, n int) string {
 		len(hosts)-n, hostlist.Fold(bare(hosts[n:])), plural(most, "rank"), without)
 }
 
-// fullest is how many ranks the fullest host holds.
+// fullest counts the ranks of the fullest host.
 func fullest(blocks []job.Block) (most int) {
 	ranks := map[job.HostIndex]int{}
 	for _, b := range blocks {

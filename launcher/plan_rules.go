@@ -10,9 +10,9 @@ import (
 	"github.com/golaunch/golaunch/pmi"
 )
 
-// rules are what the user said of where ranks go, for package placement.
+// rules are the user's wishes for the places of ranks, for package placement.
 type rules struct {
-	rule          placement.Rule // what a program brings along; nil for wish's
+	rule          placement.Rule // that a program brings along; nil for wish's
 	wish          placement.Wish
 	network       hostNetwork
 	hosts         []job.Host // of apps that have none of their own
@@ -23,7 +23,7 @@ type rules struct {
 	stdin         StdinTarget
 }
 
-// newRules are those of the options, for a job on hosts.
+// newRules returns those of the options, for a job on hosts.
 func newRules(o *Options, hosts []job.Host) (rules, error) {
 	wish, err := o.Placement.Wish.At(hosts)
 	if err != nil {
@@ -41,10 +41,10 @@ func newRules(o *Options, hosts []job.Host) (rules, error) {
 	}, nil
 }
 
-// slots is how many ranks a host was given room for.
+// slots returns the slots of a host, one if it was given none.
 func slots(h job.Host) int { return max(h.Slots, 1) }
 
-// room is how many ranks a host takes in its turn.
+// room returns the number of ranks that a host takes in its turn.
 func (r rules) room(h job.Host) int {
 	if r.ppn > 0 {
 		return r.ppn
@@ -52,12 +52,12 @@ func (r rules) room(h job.Host) int {
 	return slots(h)
 }
 
-// follows reports whether the number of ranks is what the hosts make it, dead
-// ones left out: it was neither given nor added up from slots.
+// follows reports whether the number of ranks follows the live hosts: it was neither
+// given nor added up from slots.
 func (r rules) follows() bool { return r.open && !r.slotted }
 
-// input is what the ranks of apps are placed by on some of the hosts. used is
-// how many ranks each host holds; nil for none.
+// input describes some of the hosts to place ranks on. used counts the ranks that each
+// holds; nil for none.
 func (r rules) input(hosts []job.Host, some []job.HostIndex, used []int) *placement.Input {
 	in := &placement.Input{Hosts: make([]placement.Host, len(some)), PPN: r.ppn, Oversubscribe: r.oversubscribe}
 	for i, h := range some {
@@ -73,7 +73,7 @@ func (r rules) input(hosts []job.Host, some []job.HostIndex, used []int) *placem
 	return in
 }
 
-// job is the input for the ranks of apps; open leaves their number to the rule.
+// job returns the input for the ranks of apps; open leaves their number to the rule.
 func (r rules) job(apps []job.App, open bool, hosts []job.Host, some []job.HostIndex) *placement.Input {
 	in := r.input(hosts, some, nil)
 	if !open {
@@ -93,8 +93,8 @@ func (r rules) place(in *placement.Input) (*placement.Placed, error) {
 	return &placement.Placed{Blocks: blocks}, err
 }
 
-// chosen is place without the time that a map takes: the hosts of the ranks are
-// right, and on each their number.
+// chosen is place without the time of a map: the hosts of the ranks are right, and on
+// each their number.
 func (r rules) chosen(in *placement.Input) (*placement.Placed, error) {
 	if r.rule != nil {
 		return r.place(in)
@@ -103,8 +103,8 @@ func (r rules) chosen(in *placement.Input) (*placement.Placed, error) {
 	return &placement.Placed{Blocks: blocks}, err
 }
 
-// spawn returns the blocks of a command's processes on some of the hosts, and how
-// many processes those are: fewer than it asks for, if it allows that.
+// spawn returns the blocks of a command's processes on some of the hosts, and their
+// number: fewer than it asks for, if it allows that.
 func (r rules) spawn(c *pmi.Command, hosts []job.Host, some []job.HostIndex, used []int) (int, []job.Block, error) {
 	rule := placement.ForSpawn()
 	in := r.input(hosts, some, used)

@@ -13,7 +13,7 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// What schedules are made for the programs of a job.
+// Bounds of the schedules for programs of a job.
 const (
 	mostScheduled = 1 << 16 // ranks
 	mostArranged  = 1 << 12 // ranks, of algorithms that know the network
@@ -23,7 +23,7 @@ const (
 // rankPlan is a schedule by rank.
 type rankPlan struct {
 	stages int
-	parts  [][]byte // what each rank sends and receives (record.AppendScheduled)
+	parts  [][]byte // the messages of each rank (record.AppendScheduled)
 	bytes  int      // of all parts
 }
 
@@ -80,7 +80,7 @@ func (p *Plan) ranksIn(network *Network) (*netsim.Network, error) {
 	return netsim.New(network.Router, order)
 }
 
-// byRank is a schedule as each of its ranks is told of it.
+// byRank splits a schedule into the parts of its ranks.
 func byRank(ctx context.Context, s netsim.Schedule, ranks int) (rankPlan, error) {
 	if s.Stages > record.MaxStages {
 		return rankPlan{}, fmt.Errorf("it has %d stages; ranks are told of at most %d", s.Stages, record.MaxStages)

@@ -13,12 +13,12 @@ import (
 	"github.com/golaunch/golaunch/pmi"
 )
 
-// SpawnHosts is what a spawn is planned on.
+// SpawnHosts describes the hosts that a spawn is planned on.
 type SpawnHosts struct {
 	Used []int // ranks that each host holds now, by job.HostIndex
 	// Names are further names of hosts, such as their own.
 	Names map[string]job.HostIndex
-	// HostFile is what the host file of a hint says.
+	// HostFile returns the hosts of a hint's host file.
 	HostFile func(name string) ([]job.Host, error)
 }
 
@@ -79,10 +79,9 @@ func (p *Plan) Spawn(s *pmi.Spawn, app job.App, at SpawnHosts) (world *Plan, cod
 	return &q, codes, nil
 }
 
-// universe is how many ranks the job's hosts were given slots for, those of the
-// first world included: what MPI_UNIVERSE_SIZE is. Hosts without an agent count if
-// they can get one. It is -1 where no host was given slots, as each then takes any
-// number.
+// universe counts the slots of the job's hosts, those in use by the first world
+// included: MPI_UNIVERSE_SIZE. Hosts without an agent count if they can get one. It is
+// -1 where no host was given slots, as each then takes any number.
 func (p *Plan) universe(mayGrow bool) int {
 	if !p.rules.slotted {
 		return -1
@@ -101,8 +100,8 @@ func (p *Plan) universe(mayGrow bool) int {
 	return max(n, p.Size)
 }
 
-// checkCommand refuses what no kernel starts, and what no agent that keeps to the
-// protocol asks for.
+// checkCommand refuses commands that no kernel starts, or that no agent asks for that
+// keeps to the protocol.
 func checkCommand(c *pmi.Command) error {
 	switch {
 	case c.Exec == "":
@@ -118,7 +117,7 @@ func checkCommand(c *pmi.Command) error {
 	return nil
 }
 
-// spawnedApp is the App of a command, of which n processes are started.
+// spawnedApp returns the App of a command, of which n processes are started.
 func spawnedApp(c *pmi.Command, n int, app job.App) job.App {
 	app.Argv, app.N, app.Path = append([]string{c.Exec}, c.Args...), n, c.Hints.Path
 	app.Env = slices.Concat(app.Env, c.Env)
@@ -131,10 +130,10 @@ func spawnedApp(c *pmi.Command, n int, app job.App) job.App {
 	return app
 }
 
-// candidates are the hosts that may hold a command's processes, in order.
+// candidates returns the hosts that may hold a command's processes, in order.
 func (p *Plan) candidates(h pmi.Hints, at SpawnHosts) ([]job.HostIndex, error) {
 	var named []job.Host
-	file := "" // that names them: what it says is not repeated
+	file := "" // that names them: its text is not repeated
 	switch {
 	case len(h.Hosts) > 0:
 		list, err := hostlist.Parse(strings.Join(h.Hosts, ","), "host")
@@ -180,7 +179,7 @@ func (p *Plan) candidates(h pmi.Hints, at SpawnHosts) ([]job.HostIndex, error) {
 	return found, nil
 }
 
-// hostFile is Place.HostFile for the files that a rank's agent has read.
+// hostFile returns SpawnHosts.HostFile for the files that a rank's agent has read.
 func hostFile(files []overlay.HostFile) func(name string) ([]job.Host, error) {
 	return func(name string) ([]job.Host, error) {
 		var last overlay.HostFile
@@ -196,7 +195,7 @@ func hostFile(files []overlay.HostFile) func(name string) ([]job.Host, error) {
 	}
 }
 
-// unknown says why a host takes no processes.
+// unknown returns the error of a host that takes no processes.
 func (p *Plan) unknown(name string) error {
 	if slices.ContainsFunc(p.Unused, func(h job.Host) bool { return h.Name == name }) {
 		return fmt.Errorf("host %s holds no rank and cannot get an agent now; start golaunch with --prelaunch", name)

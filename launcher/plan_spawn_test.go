@@ -24,7 +24,7 @@ func spawnOf(procs ...int) *pmi.Spawn {
 	return s
 }
 
-// place is where a spawn of p's first world is planned.
+// place returns the hosts for a spawn of p's first world.
 func place(p *Plan) SpawnHosts {
 	used := make([]int, len(p.Hosts))
 	for _, b := range p.Blocks {
@@ -38,8 +38,8 @@ func place(p *Plan) SpawnHosts {
 	}}
 }
 
-// where renders blocks as "host:ranks of app" in rank order.
-func where(p *Plan) string {
+// placesText renders blocks as "host:ranks of app" in rank order.
+func placesText(p *Plan) string {
 	var words []string
 	for _, b := range p.Blocks {
 		words = append(words, fmt.Sprintf("%s:%s/%d", p.Hosts[b.Host].Name, span(int(b.First), b.Count), b.App))
@@ -85,7 +85,7 @@ func TestSpawnPlacement(t *testing.T) {
 		}
 		w, _, err := p.Spawn(c.spawn, p.Apps[0], place(p))
 		require.NoError(t, err, c.name)
-		assert.Equal(t, c.want, where(w), c.name)
+		assert.Equal(t, c.want, placesText(w), c.name)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestUniverse(t *testing.T) {
 	for _, c := range []struct {
 		hosts       string
 		n           int
-		grown, lone int // whether hosts can get agents later
+		grown, lone int // with hosts that can get agents later, and without
 	}{
 		{"a,b,c", 2, -1, -1},
 		{"a:2,b:3,c:4", 1, 9, 2},
@@ -148,8 +148,8 @@ func TestUniverse(t *testing.T) {
 	require.Equal(t, 6, p.universe(true))
 }
 
-// What the agent of a rank read of host files is compared with the job's hosts, and
-// not repeated.
+// Host files that a rank's agent has read are compared with the job's hosts, and not
+// repeated.
 func TestHostFileOfASpawn(t *testing.T) {
 	p, err := NewPlan(options(t, "a:2,b:3", 5), "here")
 	require.NoError(t, err)
@@ -170,7 +170,7 @@ func TestHostFileOfASpawn(t *testing.T) {
 		q, _, err := p.Spawn(s, p.Apps[0], at)
 		if c.want == "" {
 			require.NoError(t, err)
-			require.Equal(t, "b:0/0", where(q))
+			require.Equal(t, "b:0/0", placesText(q))
 			continue
 		}
 		require.EqualError(t, err, c.want)
@@ -208,7 +208,7 @@ func TestSpawnWithoutDeadHosts(t *testing.T) {
 	require.NoError(t, err)
 	w, _, err := p.Spawn(spawnOf(3), p.Apps[0], place(p))
 	require.NoError(t, err)
-	require.Equal(t, "n3:0-1/0 n4:2/0", where(w))
+	require.Equal(t, "n3:0-1/0 n4:2/0", placesText(w))
 	require.Equal(t, "(vector,(0,1,2),(1,1,1))", w.ProcessMapping())
 	s := spawnOf(1)
 	s.Commands[0].Hints.Hosts = []string{"n2"}
@@ -230,7 +230,7 @@ func TestSpawnOnUnusedHosts(t *testing.T) {
 	s.Commands[1].Hints.Hosts = []string{"d"}
 	w, _, err := all.Spawn(s, p.Apps[0], at)
 	require.NoError(t, err)
-	require.Equal(t, "a:0/0 d:1/1 b:2/2", where(w))
+	require.Equal(t, "a:0/0 d:1/1 b:2/2", placesText(w))
 	needed := r.worlds.missing(w)
 	require.Equal(t, "b,d", hostlist.Fold(bare(needed)))
 

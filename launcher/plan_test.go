@@ -358,7 +358,7 @@ func TestPlanAgainstOracle(t *testing.T) {
 			require.Error(t, err)
 			return
 		}
-		// Whether slots count was settled when the job was planned.
+		// The plan of the job has settled whether slots count.
 		slotted := slices.ContainsFunc(hosts, func(h job.Host) bool { return h.Slots > 0 })
 		if slotted {
 			for i := range live {

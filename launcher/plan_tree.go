@@ -24,10 +24,10 @@ func (p *Plan) cutTree() {
 	}
 }
 
-// bySwitch is the hosts such that those of each switch cluster are neighbors; clusters,
-// and the hosts of each, are in the order of the hosts, of which the first stays first.
-// Mostly the order of the network is one already, but some networks have just a shuffled
-// one.
+// bySwitch orders the hosts such that those of each switch cluster are neighbors;
+// clusters, and the hosts of each, are in the order of the hosts, of which the first
+// stays first. Mostly the order of the network is one already, but some networks have
+// just a shuffled one.
 func (p *Plan) bySwitch() []job.HostIndex {
 	order, keys := make([]job.HostIndex, len(p.Hosts)), make([][]int, len(p.Hosts))
 	first := make([]map[int]int, p.network.depth) // host of each cluster, by depth
@@ -47,7 +47,7 @@ func (p *Plan) bySwitch() []job.HostIndex {
 	return order
 }
 
-// apart is how many levels of switches part two hosts.
+// apart counts the levels of switches between two hosts.
 func (p *Plan) apart(i, j job.HostIndex) (levels int) {
 	a, b := p.network.clusters[p.Hosts[i]], p.network.clusters[p.Hosts[j]]
 	for d := range a {
@@ -58,8 +58,8 @@ func (p *Plan) apart(i, j job.HostIndex) (levels int) {
 	return levels
 }
 
-// toStart is the entries of all hosts, as the launcher starts them: in the pre-order of
-// the tree, and cut.
+// toStart returns the entries of all hosts, as the launcher starts them: in the
+// pre-order of the tree, and cut.
 func (p *Plan) toStart(entries []overlay.HostEntry) []overlay.HostEntry {
 	if p.network.tree == nil {
 		return entries
@@ -72,8 +72,8 @@ func (p *Plan) toStart(entries []overlay.HostEntry) []overlay.HostEntry {
 	return list
 }
 
-// treeText tells how many edges of the tree are between switches, "" where the network
-// does not cut it. Hosts that the network lacks are below no switch that is known.
+// treeText counts the edges of the tree between switches, "" where the network does not
+// cut it. Hosts that the network lacks are below no switch that is known.
 func (p *Plan) treeText() string {
 	cut, order := p.network.cut, p.network.tree
 	if cut == nil {

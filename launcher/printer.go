@@ -17,7 +17,7 @@ import (
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
-// output is what ranks write, on its way to the user.
+// output is the ranks' output, on its way to the user.
 type output struct {
 	job      *run
 	printer  *printer // safe for many goroutines
@@ -25,9 +25,9 @@ type output struct {
 	unheard  bool // it cannot be written
 }
 
-// printer writes the ranks' output where the user wants it: whole lines on
-// golaunch's own streams, or files named by --out and --err. It is called from
-// the goroutine that reads the root's output and from a timer.
+// printer writes the ranks' output to the places that the user chose: whole lines on
+// golaunch's own streams, or files named by --out and --err. It is called from the
+// goroutine that reads the root's output and from a timer.
 type printer struct {
 	report   *reporter
 	patterns stdio.PatternSet
@@ -40,11 +40,11 @@ type printer struct {
 	err   error
 	plans map[int]*Plan  // by world, until its output ends
 	fold  *fold          // of standard output; nil without --fold
-	tee   bool           // the streams have what goes to files, too
+	tee   bool           // the streams have output of files, too
 	shown shownRanks     // of which ranks; with it tee is set
 	begun bool           // it has a world
 	among map[int][]bool // by world, which of its ranks they are; nil is all
-	own   *ptyOutput     // where what rank 0 shows goes, byte for byte, with --pty; else nil
+	own   *ptyOutput     // output of rank 0's terminal, byte for byte, with --pty; else nil
 }
 
 func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (*printer, error) {
@@ -77,7 +77,7 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 		}
 	}
 	if !own.atTerminal() {
-		config.ShowAfter = -1 // a program reads it, for whom lines are to be whole
+		config.ShowAfter = -1 // its reader is a program, which wants whole lines
 	}
 	merged, err := stdio.NewAssembler(config)
 	if err != nil {
@@ -85,7 +85,7 @@ func newPrinter(o Options, plan *Plan, jobID string, own IO, report *reporter) (
 	}
 	p.dests[stdio.Stdout], p.dests[stdio.Stderr] = merged, merged
 	if !onePlace {
-		// Bytes for one file must not depend on what goes to the other.
+		// Bytes for one file must not depend on those for the other.
 		if p.dests[stdio.Stderr], err = stdio.NewAssembler(config); err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ const (
 	LabelHost = "host"
 )
 
-// label is the text of labels that a word or a pattern stands for; nil is that of
+// label returns the text of labels that a word or a pattern stands for; nil is that of
 // package stdio.
 func (p *printer) label(text string) (func(b []byte, r job.RankID, at time.Time) []byte, error) {
 	if text == "" || text == LabelRank {
@@ -120,8 +120,8 @@ func (p *printer) label(text string) (func(b []byte, r job.RankID, at time.Time)
 	}, nil
 }
 
-// labelPattern is the pattern that a value of OutputOptions.Label stands for, of LabelRank and
-// none that of no label.
+// labelPattern returns the pattern that a value of OutputOptions.Label stands for, that
+// of no label for LabelRank and none.
 func labelPattern(text string) (stdio.Pattern, error) {
 	switch text {
 	case "", LabelRank:
@@ -139,7 +139,7 @@ func labelPattern(text string) (stdio.Pattern, error) {
 // outputs are the streams of ranks that may go to files.
 var outputs = []stdio.Stream{stdio.Stdout, stdio.Stderr}
 
-// check finds patterns for a stream that can't be right, before anything is made.
+// check finds bad patterns for a stream, before anything is made.
 func (p *printer) check(plan *Plan, st stdio.Stream) error {
 	pattern := p.patterns.For(st)
 	if !pattern.Given() {
@@ -160,7 +160,7 @@ func (p *printer) check(plan *Plan, st stdio.Stream) error {
 	return nil
 }
 
-// wrong is an error of the flag that says where a stream goes.
+// wrong returns an error of the flag that names the files of a stream.
 func (p *printer) wrong(st stdio.Stream, err error) error {
 	flag := "--out"
 	if st == stdio.Stderr {
@@ -169,8 +169,8 @@ func (p *printer) wrong(st stdio.Stream, err error) error {
 	return fmt.Errorf("%s %v: %w", flag, p.patterns.For(st), err)
 }
 
-// atTerminal reports whether somebody sits before any of the streams, who may
-// wait for a prompt.
+// atTerminal reports whether any of the streams is a terminal: somebody may wait for a
+// prompt.
 func (s IO) atTerminal() bool {
 	if s.Stdin != nil && unix.IsTerminal(s.Stdin) {
 		return true
@@ -212,8 +212,8 @@ func (p *printer) prepare(world int, plan *Plan) error {
 	return nil
 }
 
-// end says that a world's output has come to its end. When that is so of every
-// world, what is left is printed.
+// end notes the end of a world's output. At the end of every world's, the rest is
+// printed.
 func (p *printer) end(world int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -274,7 +274,7 @@ func (p *printer) print(body []byte) error {
 	return p.err
 }
 
-// shows tells whether golaunch's own streams are to have the output of a rank.
+// shows reports whether golaunch's own streams are to have the output of a rank.
 func (p *printer) shows(r job.RankID) bool {
 	among := p.among[r.World]
 	return among == nil || among[r.Rank]
@@ -329,7 +329,7 @@ func (p *printer) tick() {
 	p.schedule(now)
 }
 
-// flush prints what is left when every stream has ended; p.mu is held.
+// flush prints the rest when every stream has ended; p.mu is held.
 func (p *printer) flush() error {
 	for _, d := range p.dests {
 		if p.err == nil {
@@ -360,7 +360,7 @@ func (out *output) failed(err error) {
 	out.job.giveUpFor(fmt.Errorf("the output cannot be written: %w", err))
 }
 
-// close stops the timer, and shows what is folded where the job's output had no end.
+// close stops the timer, and shows folded output if the job's output had no end.
 func (p *printer) close() {
 	p.showOwn()
 	p.mu.Lock()
@@ -399,7 +399,7 @@ func (t terminal) Write(s stdio.Stream, b []byte) error {
 	return unread(t.report.write(w, b))
 }
 
-// show writes what the terminal of rank 0 shows.
+// show writes the output of rank 0's terminal.
 func (t terminal) show(b []byte) error {
 	if len(b) == 0 { // its end, without a newline
 		return nil
@@ -410,7 +410,7 @@ func (t terminal) show(b []byte) error {
 	return unread(t.Stdout.Write(b))
 }
 
-// unread is the error of a write to golaunch's own streams.
+// unread returns the error of a write to golaunch's own streams.
 func unread(_ int, err error) error {
 	if errors.Is(err, syscall.EPIPE) {
 		return errUnread

@@ -9,23 +9,22 @@ import (
 	"github.com/golaunch/golaunch/internal/profile"
 )
 
-// profiles are what ranks have counted of what they sent, by world, with the plan of
-// each world that there was.
+// profiles are the ranks' counts of their messages, by world, with the plan of each
+// world that there was.
 type profiles struct {
 	plans     map[int]*Plan
 	gathered  map[int]*profile.Gathering
-	came, had int // parts; had is how many of them more has seen
+	came, had int // parts; had counts those that more has seen
 }
 
 func newProfiles() profiles {
 	return profiles{plans: map[int]*Plan{}, gathered: map[int]*profile.Gathering{}}
 }
 
-// know notes where the ranks of a world are.
+// know notes the plan of a world.
 func (p *profiles) know(world int, plan *Plan) { p.plans[world] = plan }
 
-// add takes a part of what a rank of a world has counted. An error means that an
-// agent broke the protocol.
+// add takes a part of a rank's counts. An error means that an agent broke the protocol.
 func (p *profiles) add(world int, part *profile.Part) error {
 	plan := p.plans[world]
 	if plan == nil {
@@ -47,8 +46,8 @@ func (p *profiles) more() bool {
 	return more
 }
 
-// writeProfile writes what has come of who sent whom how much, and tells of ranks
-// of which nothing has. Where no rank was started there is nothing to write.
+// writeProfile writes the profile of the counts that have come, and names ranks without
+// any. If no rank was started, there is nothing to write.
 func (acc *account) writeProfile(status int) error {
 	if len(acc.profiles.plans) == 0 {
 		acc.job.report.Note("--profile: no rank ran: nothing is written to %s", acc.job.options.Report.ProfileFile)
@@ -76,10 +75,10 @@ func (acc *account) writeProfile(status int) error {
 	return acc.replaceFile("--profile", acc.job.options.Report.ProfileFile, privateMode, doc.Write)
 }
 
-// whyNoProfile is what a user should look for.
+// whyNoProfile asks the user for the likely reason.
 const whyNoProfile = "did it come to MPI_Init, in an MPICH or Open MPI that is a shared library?"
 
-// command is the job's programs with their arguments, as on the command line.
+// command returns the job's programs with their arguments, as on the command line.
 func (acc *account) command() []string {
 	var words []string
 	for i, a := range acc.job.plan.Apps {
@@ -91,7 +90,7 @@ func (acc *account) command() []string {
 	return words
 }
 
-// place says where the ranks of a world were.
+// place sets the places of the ranks of a world.
 func (p *profiles) place(w *profile.World, plan *Plan) {
 	index := map[string]int{} // of a name in w.Nodes
 	for _, b := range plan.Blocks {

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	progressAfter = time.Second            // what starts sooner shows nothing
+	progressAfter = time.Second            // a shorter start shows nothing
 	progressEvery = 250 * time.Millisecond // at most so often is it drawn anew
-	stallsAfter   = 3 * time.Second        // a host that takes longer may not be well: what it is at is told
+	stallsAfter   = 3 * time.Second        // a host that takes longer may not be well: its phase is told
 )
 
-// progress is what is shown of a start-up that takes long.
+// progress shows the state of a start-up that takes long.
 type progress struct {
 	job   *run
 	timer *time.Timer
@@ -28,7 +28,7 @@ type progress struct {
 // progressDue is the event of the time to show it.
 type progressDue struct{}
 
-// watch begins to show how far the start-up is, if somebody sits there.
+// watch begins to show the state of the start-up, if somebody sits there.
 func (p *progress) watch() {
 	if p.job.report.status != nil {
 		p.timer = p.job.tree.PostAfter(max(0, progressAfter-time.Since(p.job.account.began)), progressDue{})
@@ -44,7 +44,7 @@ func (p *progress) show() {
 	p.timer.Reset(progressEvery)
 }
 
-// text says how far the start-up is, where it is watched.
+// text describes the state of the start-up, where it is watched.
 func (p *progress) text() string {
 	start := p.job.tree.HowFar()
 	nodes := len(p.job.plan.Hosts)
@@ -54,7 +54,7 @@ func (p *progress) text() string {
 	return progressLine(start, nodes, p.job.plan.Size, p.job.hostName)
 }
 
-// progressLine says how far a start-up is.
+// progressLine renders the state of a start-up.
 func progressLine(p overlay.Progress, nodes, ranks int, name func(job.HostIndex) string) string {
 	text := fmt.Sprintf("%d of %s up, %d of %s", p.Nodes, plural(nodes, "node"), p.Ranks, plural(ranks, "rank"))
 	if p.Host != job.NoHost {
@@ -89,7 +89,7 @@ func newStatusLine(w io.Writer) *statusLine {
 
 const (
 	eraseLine = "\r\x1b[K"
-	wideLine  = 79 // where the terminal does not say how wide it is
+	wideLine  = 79 // of a terminal that does not tell its width
 )
 
 // draw shows text, cut to the width of the terminal, unless the terminal is
@@ -105,7 +105,7 @@ func (s *statusLine) draw(text string) {
 	if width <= 0 {
 		width = wideLine
 	}
-	_, _ = io.WriteString(s.to, eraseLine+string(line[:min(len(line), width)])) // who does not see it misses nothing
+	_, _ = io.WriteString(s.to, eraseLine+string(line[:min(len(line), width)])) // nobody needs to see it
 	s.shown = true
 }
 

@@ -18,7 +18,7 @@ import (
 	ownunix "github.com/golaunch/golaunch/internal/unix"
 )
 
-// openTerminal returns a terminal of so many columns, and who sees it.
+// openTerminal returns a terminal of so many columns, and its user's end.
 func openTerminal(t *testing.T, columns uint16) (user, tty *os.File) {
 	t.Helper()
 	user, tty, err := ownunix.OpenPTY()
@@ -93,8 +93,8 @@ func TestProgressLine(t *testing.T) {
 	require.Equal(t, "0 of 8 nodes up, 0 of 16 ranks; waiting for n5 (2 s)", progressLine(p, 8, 16, name))
 }
 
-// A terminal that is stopped holds up what ranks write there, and neither golaunch's own words
-// elsewhere nor the end of its raw mode.
+// A stopped terminal holds up the output of ranks there, and neither golaunch's own
+// words elsewhere nor the end of its raw mode.
 func TestAStoppedTerminal(t *testing.T) {
 	user, tty := openTerminal(t, 80)
 	var said strings.Builder

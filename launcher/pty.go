@@ -19,7 +19,7 @@ type userTerminal struct {
 	stdio   IO
 	report  *reporter
 	size    unix.Window // that rank 0's was given last
-	restore func()      // to what it was before; nil before it was raw
+	restore func()      // its state from before; nil before it was raw
 	raw     bool
 	ended   bool // it is raw no more
 }
@@ -31,7 +31,7 @@ func newUserTerminal(stdio IO, report *reporter) *userTerminal {
 	return &userTerminal{stdio: stdio, report: report}
 }
 
-// window is the size of the terminal that golaunch has as any of its streams.
+// window returns the size of the terminal that golaunch has as any of its streams.
 func (t *userTerminal) window() unix.Window {
 	for _, stream := range []any{t.stdio.Stdin, t.stdio.Stdout, t.stdio.Stderr} {
 		f, ok := stream.(*os.File)
@@ -45,7 +45,8 @@ func (t *userTerminal) window() unix.Window {
 	return usualWindow
 }
 
-// ask is what the launch message says of rank 0's terminal: its size, nil for none.
+// ask returns the size of rank 0's terminal for the launch message, nil for no
+// terminal.
 func (t *userTerminal) ask() *unix.Window {
 	if t == nil {
 		return nil
@@ -75,7 +76,7 @@ func (t *userTerminal) enter() {
 	t.raw = true
 }
 
-// leave makes the terminal what it was before enter, unless it is another job's.
+// leave restores the terminal's state before enter, unless it is another job's.
 func (t *userTerminal) leave() {
 	if t == nil || !t.raw {
 		return
@@ -97,9 +98,9 @@ func (t *userTerminal) end() {
 	}
 }
 
-// ptyOutput is where what rank 0 shows goes, byte for byte. What comes before the user's
-// terminal is raw waits for that: the terminal would show its line ends as its own. A nil
-// one takes nothing.
+// ptyOutput passes on the output of rank 0's terminal, byte for byte. Output before the
+// user's terminal is raw waits for that: the terminal would show its line ends as its
+// own. A nil one takes nothing.
 type ptyOutput struct {
 	rank  job.RankID // rank 0 of the own world
 	to    terminal
@@ -107,7 +108,7 @@ type ptyOutput struct {
 	early []byte
 }
 
-// mostEarly bounds what waits.
+// mostEarly bounds output that waits, in bytes.
 const mostEarly = 1 << 20
 
 func (o *ptyOutput) show(b []byte) error {
@@ -121,7 +122,7 @@ func (o *ptyOutput) show(b []byte) error {
 	return o.to.show(b)
 }
 
-// begin shows what has waited.
+// begin shows output that has waited.
 func (o *ptyOutput) begin() error {
 	if o == nil || o.begun {
 		return nil
@@ -134,7 +135,7 @@ func (o *ptyOutput) begin() error {
 	return o.to.show(early)
 }
 
-// showOwn has what rank 0 shows wait no longer.
+// showOwn has the output of rank 0's terminal wait no longer.
 func (p *printer) showOwn() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,8 +155,8 @@ func (in *input) resize() {
 	}
 }
 
-// given is what is set for all ranks; with a terminal its kind is among it, first, so
-// that what the user says of it counts more.
+// given returns the variables for all ranks; with a terminal its kind is among them,
+// first, so that the user's own value counts more.
 func (r *run) given() []string {
 	if r.options.Launch.Names == overlay.SlurmNames {
 		return slices.Concat(stepNames(r.plan), r.ownGiven())
@@ -163,7 +164,7 @@ func (r *run) given() []string {
 	return r.ownGiven()
 }
 
-// ownGiven is given without srun's variables.
+// ownGiven returns given without srun's variables.
 func (r *run) ownGiven() []string {
 	i := slices.IndexFunc(r.options.Boot.Environ, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") })
 	if r.input.terminal == nil || i < 0 {
@@ -172,7 +173,7 @@ func (r *run) ownGiven() []string {
 	return slices.Concat(r.options.Boot.Environ[i:i+1], r.options.Programs.EnvGiven)
 }
 
-// checkPTY says which other options exclude InputOptions.PTY.
+// checkPTY refuses options that exclude InputOptions.PTY.
 func (o *Options) checkPTY() error {
 	switch {
 	case !o.Input.PTY:

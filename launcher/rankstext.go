@@ -10,11 +10,11 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// mostParts is how many ranks or runs of ranks a text names with a host each.
+// mostParts bounds the ranks or runs of ranks that a text names with a host each.
 const mostParts = 4
 
-// numbersText is "rank 3", or "ranks 3-7,9" for several, in ascending order; of many
-// runs the first are named.
+// numbersText returns "rank 3", or "ranks 3-7,9" for several, in ascending order; of
+// many runs the first are named.
 func numbersText(world int, ranks []int) string {
 	of := ""
 	if world > 0 {
@@ -52,9 +52,9 @@ func (ws *worlds) ranksOn(h job.HostIndex) string {
 	return strings.Join(parts, ", ")
 }
 
-// ranksText names ranks of a world, in ascending order, and where they are: "rank 3 on
-// n001, ranks 4-7 on n002". Where they are many, both are folded: "ranks 2-511 on
-// hosts n[001-128]".
+// ranksText names ranks of a world, in ascending order, and their hosts: "rank 3 on
+// n001, ranks 4-7 on n002". If they are many, both are folded: "ranks 2-511 on hosts
+// n[001-128]".
 func (p *Plan) ranksText(world int, ranks []int) string {
 	var parts []string
 	var hosts []job.HostIndex
@@ -77,6 +77,5 @@ func (p *Plan) ranksText(world int, ranks []int) string {
 	return numbersText(world, ranks) + " on " + cutNames(hostsText(hosts, p.hostName), maxRanksHosts)
 }
 
-// maxRanksHosts is how many bytes of names of hosts that do not fold are told with
-// ranks.
+// maxRanksHosts bounds names of hosts that do not fold, in bytes, in a text with ranks.
 const maxRanksHosts = 200

@@ -10,8 +10,8 @@ import (
 	"github.com/golaunch/golaunch/internal/overlay"
 )
 
-// HostsTried tells which of so many hosts that were started are dead, and has others
-// started in their place, where it may.
+// HostsTried names the dead ones of so many hosts that were started, and has others
+// started in their place, if it may.
 func (r *run) HostsTried(dead []overlay.DeadHost, tried int) (replaced bool) {
 	all := r.deadHosts()
 	if len(all) == 0 || r.decided {
@@ -28,7 +28,7 @@ func (r *run) HostsTried(dead []overlay.DeadHost, tried int) (replaced bool) {
 	return false
 }
 
-// deadHosts are those on which no agent lives, relays among them.
+// deadHosts returns those without a living agent, relays among them.
 func (r *run) deadHosts() (dead []job.HostIndex) {
 	for _, d := range r.tree.Hosts().Dead {
 		dead = append(dead, d.Index)
@@ -41,7 +41,7 @@ func (r *run) mayLack(dead []job.HostIndex) bool {
 	return (r.options.Hosts.AllowDeadNodes || len(dead) <= r.plan.Spares) && !slices.ContainsFunc(dead, r.plan.isRelay)
 }
 
-// TreeUp fixes the plan and launches, or gives the reasons why not.
+// TreeUp fixes the plan and launches, or gives the reasons against it.
 func (r *run) TreeUp() {
 	dead := r.deadHosts()
 	switch {
@@ -63,7 +63,7 @@ func (r *run) TreeUp() {
 	r.sharing.begin()
 }
 
-// tellWithout says what is other in q, which is p without hosts that are dead.
+// tellWithout tells the differences of q, which is p without dead hosts.
 func (r *run) tellWithout(p, q *Plan) {
 	for _, text := range append([]string{p.replaced(q), p.fewer(q)}, p.placeNotes(q)...) {
 		if text != "" {

@@ -17,19 +17,19 @@ import (
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
-// maxFurther is how many failures beyond the cause a message lists; maxDead
-// how many lines of dead hosts.
+// maxFurther bounds the failures beyond the cause that a message lists; maxDead the
+// lines of dead hosts.
 const (
 	maxFurther = 8
 	maxDead    = 20
 )
 
-// reporter writes golaunch's own words: to standard error, each line beginning
-// with "golaunch: ", so that the ranks' output stays what it is.
+// reporter writes golaunch's own words: to standard error, each line beginning with
+// "golaunch: ", so that the ranks' output stays unchanged.
 type reporter struct {
 	mu    sync.Mutex
 	w     io.Writer
-	quiet bool // only what explains a nonzero exit status is said
+	quiet bool // only reasons of a nonzero exit status are said
 	line  lineOfRanks
 	raw   bool // the user's terminal takes a newline for a step down
 
@@ -41,7 +41,7 @@ type reporter struct {
 	status *statusLine // nil where none is to be shown
 }
 
-// lineOfRanks is how the last line stands that ranks wrote where golaunch's words go.
+// lineOfRanks is the state of the last line that ranks wrote where golaunch's words go.
 type lineOfRanks uint8
 
 const (
@@ -71,10 +71,10 @@ func (p *reporter) Say(format string, args ...any) {
 		p.line = lineCutIn
 		text = "\n" + text
 	}
-	_, _ = p.w.Write(p.forRaw(p.w, []byte(text))) // who closed it does not read it
+	_, _ = p.w.Write(p.forRaw(p.w, []byte(text))) // a closed one has no reader
 }
 
-// modeWait is how long a change of the terminal's mode may wait for the end of a line. It
+// modeWait bounds the wait of a change of the terminal's mode for the end of a line. It
 // goes on without, as a stopped terminal takes none.
 const modeWait = 100 * time.Millisecond
 
@@ -93,7 +93,7 @@ func (p *reporter) changeMode(raw bool, change func() error) error {
 	return nil
 }
 
-// takeScreen takes the screen, unless it is not to be had for so long.
+// takeScreen takes the screen, unless others hold it for so long.
 func (p *reporter) takeScreen(limit time.Duration) bool {
 	late := time.NewTimer(limit)
 	defer late.Stop()
@@ -127,8 +127,8 @@ func (p *reporter) forRaw(w io.Writer, text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
 }
 
-// among learns what ranks are about to write where golaunch's words go, and tells
-// whether they are to: not the newline of a line that golaunch has ended.
+// among takes the text that ranks are about to write where golaunch's words go, and
+// reports whether they are to: not the newline of a line that golaunch has ended.
 func (p *reporter) among(b []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,7 +139,7 @@ func (p *reporter) among(b []byte) bool {
 	return !done
 }
 
-// printable replaces what would not print, or would steer the terminal: much of
+// printable replaces characters that do not print, or that steer the terminal: much of
 // the text comes from hosts and programs.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -150,13 +150,13 @@ func printable(s string) string {
 	}, s)
 }
 
-// quoted is a text of another program's or an agent's: what follows its first line is marked,
-// so that nobody takes it for a line of golaunch's own.
+// quoted marks the lines after the first of another program's or an agent's text, so
+// that nobody takes them for golaunch's own.
 func quoted(text string) string {
 	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  | ")
 }
 
-// Note writes what the user may want to know, unless they asked for quiet.
+// Note writes a message that the user may want to know, unless they asked for quiet.
 func (p *reporter) Note(format string, args ...any) {
 	if !p.quiet {
 		p.Say(format, args...)
@@ -203,8 +203,8 @@ func (p *reporter) dead(plan *Plan, dead []overlay.DeadHost, of int, allowed boo
 	say("%s", b.String())
 }
 
-// notRun says that nothing was run, since so many of the hosts that were tried are dead,
-// and what to do about it, if anything.
+// notRun says that nothing was run, since so many of the hosts that were tried are
+// dead, with a remedy, if there is one.
 func notRun(p *Plan, dead, of int) string {
 	text := "nothing was run"
 	if p.Spares > 0 {
@@ -216,9 +216,9 @@ func notRun(p *Plan, dead, of int) string {
 	return text
 }
 
-// failure says why the job failed.
+// failure tells the cause of the job's failure.
 func (p *reporter) failure(r *run, cause job.Failure) {
-	if r.options.Programs.Singleton && cause.Class == job.CauseNoFinalize { // of the bridge, of which the user knows nothing
+	if r.options.Programs.Singleton && cause.Class == job.CauseNoFinalize { // of the bridge, unknown to the user
 		p.Say("the program ended without MPI_Finalize")
 		return
 	}
@@ -238,7 +238,7 @@ func (p *reporter) failure(r *run, cause job.Failure) {
 	}
 }
 
-// count is n with the noun that fits it.
+// count renders n with the noun that fits it.
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -246,27 +246,27 @@ func count(n int, one, many string) string {
 	return fmt.Sprint(n, " ", many)
 }
 
-// describe renders a failure as one line: rank, host, pid, what and, where that tells
-// something, when; of a host that failed also the ranks that it held.
+// describe renders a failure as one line: rank, host, pid, event and, where that tells
+// something, phase; of a host that failed also the ranks that it held.
 func describe(f job.Failure, hostName func(job.HostIndex) string, heldBy map[job.HostIndex]string) string {
 	host := hostName(f.Host)
 	f.Text = quoted(f.Text)
-	when := ""
+	phase := ""
 	if f.Phase != phaseRunning && f.Phase != "" {
-		when = ", " + f.Phase
+		phase = ", " + f.Phase
 	}
 	if f.Rank < 0 {
 		if ranks := heldBy[f.Host]; ranks != "" {
 			host += " (" + ranks + ")"
 		}
-		if when != "" {
+		if phase != "" {
 			host += ": " + f.Phase
 		}
 		return fmt.Sprintf("host %s: %s", host, f.Text)
 	}
-	who := fmt.Sprintf("rank %v on %s", job.RankID{World: f.World, Rank: f.Rank}, host)
+	subject := fmt.Sprintf("rank %v on %s", job.RankID{World: f.World, Rank: f.Rank}, host)
 	if f.PID > 0 {
-		who += fmt.Sprintf(" (pid %d)", f.PID)
+		subject += fmt.Sprintf(" (pid %d)", f.PID)
 	}
 	extra := ""
 	if f.Text != "" && f.Text != noMessage {
@@ -274,35 +274,35 @@ func describe(f job.Failure, hostName func(job.HostIndex) string, heldBy map[job
 	}
 	switch f.Class {
 	case job.CauseAbort:
-		return fmt.Sprintf("%s called abort with code %d%s%s", who, f.Code, when, extra)
+		return fmt.Sprintf("%s called abort with code %d%s%s", subject, f.Code, phase, extra)
 	case job.CauseSignal:
 		if f.Text != "" && syscall.Signal(f.Signal) == syscall.SIGKILL { // by whom
-			return fmt.Sprintf("%s was killed by signal %d: %s%s", who, f.Signal, f.Text, when)
+			return fmt.Sprintf("%s was killed by signal %d: %s%s", subject, f.Signal, f.Text, phase)
 		}
-		return fmt.Sprintf("%s was killed by signal %d (%v)%s%s", who, f.Signal, syscall.Signal(f.Signal), when, extra)
+		return fmt.Sprintf("%s was killed by signal %d (%v)%s%s", subject, f.Signal, syscall.Signal(f.Signal), phase, extra)
 	case job.CauseExit:
-		return fmt.Sprintf("%s exited with code %d%s%s", who, f.Code, when, extra)
+		return fmt.Sprintf("%s exited with code %d%s%s", subject, f.Code, phase, extra)
 	case job.CauseNoFinalize:
-		return fmt.Sprintf("%s exited with code 0 but without MPI_Finalize%s%s", who, when, extra)
+		return fmt.Sprintf("%s exited with code 0 but without MPI_Finalize%s%s", subject, phase, extra)
 	case job.CauseStart:
-		return fmt.Sprintf("%s was not started%s", who, extra)
+		return fmt.Sprintf("%s was not started%s", subject, extra)
 	case job.CauseProtocol:
 		if f.Phase == job.PhasePMGR {
-			return fmt.Sprintf("%s broke the PMGR protocol%s", who, extra)
+			return fmt.Sprintf("%s broke the PMGR protocol%s", subject, extra)
 		}
 		if f.Phase == job.PhaseAlone {
-			return fmt.Sprintf("%s is a world of its own, rank 0 of 1%s", who, extra)
+			return fmt.Sprintf("%s is a world of its own, rank 0 of 1%s", subject, extra)
 		}
 		if f.Phase == job.PhaseTree || f.Phase == job.PhasePMIx {
-			return fmt.Sprintf("%s broke the protocol of %s%s", who, f.Phase, extra)
+			return fmt.Sprintf("%s broke the protocol of %s%s", subject, f.Phase, extra)
 		}
-		return fmt.Sprintf("%s broke the PMI protocol%s%s", who, when, extra)
+		return fmt.Sprintf("%s broke the PMI protocol%s%s", subject, phase, extra)
 	}
-	return fmt.Sprintf("%s failed%s%s", who, when, extra)
+	return fmt.Sprintf("%s failed%s%s", subject, phase, extra)
 }
 
 const (
-	phaseRunning = "running" // of a failure about which no phase tells more
+	phaseRunning = "running" // of a failure that no phase explains better
 	noMessage    = "N/A"     // Open MPI's, with every abort
 )
 
@@ -311,7 +311,7 @@ func (p *reporter) timing(r *run) {
 	p.Say("%s\n%v", r.account.shape(), r.account.phaseTable())
 }
 
-// shape is the size of the job and of its tree.
+// shape renders the size of the job and of its tree.
 func (acc *account) shape() string {
 	return fmt.Sprintf("%s on %s, degree %d", plural(acc.job.plan.Size, "rank"), plural(len(acc.job.tree.Hosts().Live), "node"), acc.job.plan.Degree)
 }

@@ -27,7 +27,7 @@ type restarts struct {
 	attempt  int
 }
 
-// failedAttempt is what an attempt leaves that failed by itself.
+// failedAttempt has the remains of an attempt that failed by itself.
 type failedAttempt struct {
 	plan  *Plan
 	apps  []job.App // with their final number of ranks
@@ -45,7 +45,7 @@ func newRestarts(o Options) *restarts {
 	return s
 }
 
-// options are those of the next attempt.
+// options returns those of the next attempt.
 func (s *restarts) options() (Options, error) {
 	o := s.o
 	o.Programs.EnvGiven = slices.Clip(o.Programs.EnvGiven)
@@ -54,7 +54,7 @@ func (s *restarts) options() (Options, error) {
 			fmt.Sprint("TORCHELASTIC_RESTART_COUNT=", s.attempt), fmt.Sprint("TORCHELASTIC_MAX_RESTARTS=", o.Ending.Restarts))
 	}
 	o.attempt.appendOut = s.attempt > 0
-	o.Hosts.AllowDeadNodes = o.Hosts.AllowDeadNodes || s.attempt > 0 // who died with the host that was missed first
+	o.Hosts.AllowDeadNodes = o.Hosts.AllowDeadNodes || s.attempt > 0 // others died with the host that was missed first
 	if o.Output.LogDir != "" && !o.Report.DryRun {
 		if err := s.makeLogDir(); err != nil {
 			return o, fmt.Errorf("--log-dir: %w", err)
@@ -66,7 +66,7 @@ func (s *restarts) options() (Options, error) {
 	return o, nil
 }
 
-// logDir is where the output of this attempt goes.
+// logDir returns the directory for the output of this attempt.
 func (s *restarts) logDir() string {
 	return filepath.Join(s.o.Output.LogDir, fmt.Sprint(attemptDir, s.attempt))
 }
@@ -86,8 +86,8 @@ func (s *restarts) makeLogDir() error {
 	return nil
 }
 
-// isLog reports whether a name in the directory of an attempt is of a rank's output, as in
-// 3.out, or 1.3.err of a spawned world's.
+// isLog reports whether a name in the directory of an attempt is of a rank's output,
+// such as 3.out, or 1.3.err of a spawned world's.
 func isLog(name string) bool {
 	end := filepath.Ext(name)
 	world, rank, spawned := strings.Cut(strings.TrimSuffix(name, end), ".")
@@ -99,7 +99,7 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
-// clearLogs removes what an earlier job has left in OutputOptions.LogDir: its attempts and
+// clearLogs removes an earlier job's logs from OutputOptions.LogDir: its attempts and
 // ranks would be taken for this one's. Other files stay.
 func (s *restarts) clearLogs(report *reporter) error {
 	if s.o.Output.LogDir == "" || s.o.Report.DryRun {
@@ -187,8 +187,8 @@ func (s *restarts) leave(lost []job.Host) (app int) {
 	return -1
 }
 
-// tell says that an attempt by a plan follows one that failed, and who takes the ranks of
-// hosts that it lost.
+// tell says that an attempt by a plan follows one that failed, and names the hosts that
+// take the ranks of lost ones.
 func (s *restarts) tell(f *failedAttempt, plan *Plan, report *reporter) {
 	text := fmt.Sprintf("restart %d of %d", s.attempt, s.o.Ending.Restarts)
 	if len(f.names) > 0 && len(s.o.Hosts.List) > 0 {
@@ -203,8 +203,8 @@ func (s *restarts) tell(f *failedAttempt, plan *Plan, report *reporter) {
 	}
 }
 
-// substituted are the hosts with those that held no ranks in the places of lost ones that
-// did, as far as there are any: the other ranks stay where they were.
+// substituted returns the hosts with idle ones in the places of lost ones that held
+// ranks, as far as there are any: the other ranks keep their places.
 func (f *failedAttempt) substituted(hosts []job.Host) []job.Host {
 	if f.plan == nil {
 		return hosts
@@ -228,20 +228,20 @@ func (f *failedAttempt) substituted(hosts []job.Host) []job.Host {
 	return hosts
 }
 
-// remaining are the hosts that are not among the lost ones.
+// remaining returns the hosts that are not among the lost ones.
 func remaining(hosts, lost []job.Host) []job.Host {
 	return slices.DeleteFunc(slices.Clone(hosts), func(h job.Host) bool {
 		return slices.ContainsFunc(lost, func(l job.Host) bool { return l.Name == h.Name })
 	})
 }
 
-// tailLines is how much of a rank's output is shown again.
+// Bounds of a rank's output that is shown again.
 const (
 	tailLines = 10
 	tailBytes = 4 << 10
 )
 
-// tail shows the last that a rank has written.
+// tail shows a rank's last lines of output.
 func (s *restarts) tail(r job.RankID, report *reporter) {
 	if r.Rank < 0 {
 		return
@@ -281,7 +281,7 @@ func lastLines(path string) ([]byte, error) {
 	return bytes.Join(lines, nil), nil
 }
 
-// outcome is what the attempt of r leaves, or nil where it ended well or was ended.
+// outcome returns the failure of r's attempt, nil if it ended well or was ended.
 func (r *run) outcome() *failedAttempt {
 	cause := r.verdict.cause()
 	if cause == nil || r.decided || cause.Class == job.CauseStart {
@@ -299,7 +299,7 @@ func (r *run) outcome() *failedAttempt {
 	return f
 }
 
-// checkRestarts says which other options exclude those of this file.
+// checkRestarts refuses options that exclude those of this file.
 func (o *Options) checkRestarts() error {
 	switch {
 	case o.Ending.Restarts < 0:

@@ -17,24 +17,24 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// IO is where a job's input comes from and its output goes. The ranks' standard
-// output is all that is ever written to Stdout; golaunch's own words go to
-// Stderr, beginning with "golaunch: ".
+// IO has the source of a job's input and the destinations of its output. Only the
+// ranks' standard output is ever written to Stdout; golaunch's own words go to Stderr,
+// beginning with "golaunch: ".
 type IO struct {
 	Stdin  *os.File // nil for none
 	Stdout io.Writer
 	Stderr io.Writer
 }
 
-// planPatience is how long a plan may take until a line says what is being done.
+// planPatience is the time for a plan before a line tells of it.
 const planPatience = 2 * time.Second
 
-// lossKnown is how long the loss of a node may take, beyond --lost-after, until the
-// launcher hears of it. Ranks that miss the node may end until then.
+// lossKnown is the time, beyond --lost-after, until the launcher hears of the loss of a
+// node. Ranks that miss the node may end until then.
 const lossKnown = time.Second
 
-// drainTimeout is how long, once a job that was told to end has ended, whoever
-// reads the output may take to read on.
+// drainTimeout is the time for the output's reader to read on, once a job that was told
+// to end has ended.
 const drainTimeout = 2 * time.Second
 
 // Run carries out the job that o describes and returns golaunch's exit status
@@ -57,7 +57,7 @@ func runAttempts(ctx context.Context, o Options, stdio IO, report *reporter) (st
 		return 0, err
 	}
 	o.attempt.passphrases = trees.NewPassphrases()
-	caught := make(chan os.Signal, 8) // of all attempts: what comes at the end of one is for the next
+	caught := make(chan os.Signal, 8) // of all attempts: a signal at the end of one is for the next
 	defer signal.Stop(caught)
 	attempts := newRestarts(o)
 	if err := attempts.clearLogs(report); err != nil {
@@ -90,7 +90,7 @@ func runAttempts(ctx context.Context, o Options, stdio IO, report *reporter) (st
 		case failed != nil:
 			attempts.tell(failed, plan, report)
 		}
-		if more == nil { // else what is told of the plan was told
+		if more == nil { // else the plan was told
 			tellPlan(plan, &o, report)
 		}
 		status, failed, more, err = runOnce(ctx, o, plan, begin, stdio, report, caught)
@@ -105,7 +105,7 @@ func runAttempts(ctx context.Context, o Options, stdio IO, report *reporter) (st
 	}
 }
 
-// tellPlan tells the user of a plan what they may not expect.
+// tellPlan tells the user of surprises in a plan.
 func tellPlan(p *Plan, o *Options, report *reporter) {
 	for _, note := range slices.Concat(p.network.notes, p.placed.Notes) {
 		report.Note("%s", note)
@@ -124,9 +124,9 @@ func tellPlan(p *Plan, o *Options, report *reporter) {
 	}
 }
 
-// runOnce carries the job out once, which began with its plan. What it leaves if it
-// fails by itself comes beside its exit status, and how it is to begin anew where others
-// use what it wants.
+// runOnce carries the job out once, which began with its plan. Beside its exit status
+// it returns the remains of an attempt that failed by itself, or the way to begin anew
+// if others use its slots.
 func runOnce(ctx context.Context, o Options, plan *Plan, begin time.Time, stdio IO, report *reporter, caught chan os.Signal) (int, *failedAttempt, *wider, error) {
 	if o.Report.DryRun {
 		rows := maxRows
@@ -178,8 +178,8 @@ type run struct {
 	expected int // ranks of the worlds in total
 
 	verdict verdict                  // why the job fails
-	heldBy  map[job.HostIndex]string // which ranks hosts held when they failed
-	gone    []job.HostIndex          // of these, those that held none, and were no failure
+	heldBy  map[job.HostIndex]string // the ranks of hosts that failed
+	gone    []job.HostIndex          // of these hosts, those without ranks, which were no failure
 	killed  bool
 	status  int // exit status while nothing has failed
 	decided bool
@@ -203,7 +203,7 @@ type (
 	}
 )
 
-// open opens what the job reads and writes.
+// open opens the job's input and output.
 func (r *run) open(stdio IO) error {
 	o := &r.options
 	err := unix.NeedFiles(trees.OwnFiles, "golaunch")
@@ -223,14 +223,15 @@ func (r *run) open(stdio IO) error {
 	return err
 }
 
-// join gives the parts of the job the job.
+// join links the parts of the job to the job.
 func (r *run) join() {
 	r.worlds.job, r.signals.job, r.input.job, r.output.job = r, r, r, r
 	r.account.job = r
 	r.sharing.job, r.progress.job, r.notes.job, r.stalls.job, r.schedules.job = r, r, r, r, r
 }
 
-// timeLeft is the time that the job has: Timeout, or what is left of it to one that began anew.
+// timeLeft returns the time that the job has: Timeout, or its rest for one that began
+// anew.
 func (o *Options) timeLeft() time.Duration {
 	if o.attempt.deadline.IsZero() {
 		return o.Ending.Timeout
@@ -278,9 +279,8 @@ func (r *run) handle(e overlay.Event) {
 	}
 }
 
-// failed takes a failure that golaunch did not provoke and that happened at a
-// time. The first that is heard of ends the job, unless it is to keep going; what
-// the cause is shows in the end.
+// failed takes a failure that golaunch did not provoke, with its time. The first that
+// is heard of ends the job, unless it is to keep going; the cause shows in the end.
 func (r *run) failed(f job.Failure, at time.Time) {
 	r.account.failure(f, at)
 	if f.Rank < 0 {
@@ -320,14 +320,14 @@ func leavesOthers(c job.CauseClass) bool {
 	return c != job.CauseNodeLost && c != job.CauseAbort && c != job.CauseStart
 }
 
-// idle are the hosts whose loss matters to no rank: spares, and what held ranks of worlds
-// that are over. It is nil where a failure is something else.
+// idle returns the hosts whose loss matters to no rank: spares, and those with ranks of
+// worlds that are over. It is nil for any other failure.
 func (r *run) idle(f job.Failure) (hosts []job.HostIndex) {
 	if f.Class != job.CauseNodeLost || f.Rank >= 0 || !r.worlds.running() || !r.worlds.active() || r.killed {
 		return nil
 	}
 	used := r.worlds.used()
-	for _, h := range tree.Hosts(f.Lost).List() { // which its sender has
+	for _, h := range tree.Hosts(f.Lost).List() { // the sender has all of them
 		switch {
 		case int(h) >= len(used): // a relay, or it is being started
 			continue
@@ -357,7 +357,7 @@ func (r *run) verbose(level int, format string, args ...any) {
 	}
 }
 
-// hostName is what the user calls a host.
+// hostName returns the user's name of a host.
 func (r *run) hostName(h job.HostIndex) string {
 	return r.plan.hostName(h)
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/golaunch/golaunch/internal/overlay"
 )
 
-// What is kept of the schedules that were made, beside the last one.
+// Bounds of the schedules that are kept, beside the last one.
 const (
 	mostSchedulesKept  = 64
 	mostSchedulesBytes = 64 << 20
 )
 
-// schedules are those of collective operations that ranks ask for. They are made one
+// schedules makes those of collective operations that ranks ask for. They are made one
 // at a time, each once for all nodes of a world.
 type schedules struct {
 	job   *run
@@ -42,7 +42,7 @@ type scheduleMade struct {
 // made. One that asks for more than agents do at a time gets no answer.
 func (k *schedules) serve(q overlay.ScheduleRequest) {
 	if k.job.worlds.all[q.Schedule.World] == nil || k.job.over {
-		return // whoever asked is gone, or about to be
+		return // the ranks that asked are gone, or about to be
 	}
 	s := k.known[q.Schedule]
 	if s != nil && s.waiting == nil {
@@ -65,7 +65,7 @@ func (k *schedules) serve(q overlay.ScheduleRequest) {
 	s.waiting[q.Host] = true
 }
 
-// waits is for how many schedules of a world the node waits that asks for another.
+// waits counts the schedules of a world that the node of a request waits for.
 func (k *schedules) waits(q overlay.ScheduleRequest) (n int) {
 	for _, s := range k.queue {
 		if s.of.World == q.Schedule.World && s.waiting[q.Host] {
@@ -90,7 +90,7 @@ func (k *schedules) makeNext() {
 	})
 }
 
-// finish tells all who wait for the first of the queue, and begins the next.
+// finish answers all nodes that wait for the first of the queue, and begins the next.
 func (k *schedules) finish(e scheduleMade) {
 	s := k.queue[0]
 	nodes := slices.Sorted(maps.Keys(s.waiting))

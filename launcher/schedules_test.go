@@ -17,7 +17,8 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// messagesOf are those that all ranks are told of, as one side of them is.
+// messagesOf lists the messages that all ranks are told of, as their senders or
+// receivers.
 func messagesOf(t *testing.T, made rankPlan, received bool) (list []string) {
 	bytes := 0
 	for rank, part := range made.parts {
@@ -39,8 +40,8 @@ func messagesOf(t *testing.T, made rankPlan, received bool) (list []string) {
 	return list
 }
 
-// Of each algorithm the ranks are told, from both sides, what its schedule has, with
-// several ranks on a host and hosts in any order.
+// Ranks are told, from both sides, each algorithm's whole schedule, with several ranks
+// on a host and hosts in any order.
 func TestScheduleByRank(t *testing.T) {
 	o := options(t, "h3:2,h1:2,h0:2,h2:2", 8)
 	o.Hosts.Network = networkOf(t, "fattree:2,2/1,2/1,1", "")
@@ -75,7 +76,7 @@ func TestScheduleByRank(t *testing.T) {
 	require.Greater(t, made, 40)
 }
 
-// What cannot be made says why.
+// A refused schedule has its reason.
 func TestScheduleRefuses(t *testing.T) {
 	one, err := NewPlan(options(t, "h0,far", 2), "here")
 	require.NoError(t, err)
@@ -120,7 +121,7 @@ func planning(t *testing.T) (*testRun, link.Link) {
 	return r, agent
 }
 
-// settle handles what comes until everything asked for is made.
+// settle handles events until everything asked for is made.
 func settle(r *testRun) {
 	for len(r.schedules.queue) > 0 {
 		<-r.agents.Woken()
@@ -145,8 +146,8 @@ func answers(t *testing.T, agent link.Link, n int) (list []overlay.ScheduleAnswe
 	return list
 }
 
-// A schedule is made once, and told to all who ask for it, with the parts of their
-// ranks.
+// A schedule is made once, and told to all nodes that ask for it, with the parts of
+// their ranks.
 func TestSchedulesAreMadeOnce(t *testing.T) {
 	r, agent := planning(t)
 	want := overlay.Schedule{Algorithm: "ring", Bytes: 8}
@@ -167,7 +168,7 @@ func TestSchedulesAreMadeOnce(t *testing.T) {
 	require.Equal(t, `"nonsense" is no algorithm that it knows; see golaunch netsim list`, answers(t, agent, 1)[0].Failure)
 }
 
-// A node that asks for more at a time than agents do gets no answer to what is more.
+// A node that asks for more at a time than agents do gets no answer to the rest.
 func TestTooManySchedules(t *testing.T) {
 	r, agent := planning(t)
 	for i := range 3 * overlay.MostSchedules {
@@ -181,8 +182,8 @@ func TestTooManySchedules(t *testing.T) {
 	require.Len(t, r.schedules.known, overlay.MostSchedules)
 }
 
-// What is kept is bounded, in number and in bytes, and what is of a world that is over
-// is forgotten, whether it is made or not.
+// Schedules kept are bounded, in number and in bytes, and those of a world that is over
+// are forgotten, made or not.
 func TestSchedulesAreForgotten(t *testing.T) {
 	r, agent := planning(t)
 	for i := range 2 * mostSchedulesKept {

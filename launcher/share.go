@@ -32,24 +32,24 @@ func (a *Allocation) key() string {
 }
 
 const (
-	maxClaims  = 3 // one after the other, before those that were in the way are waited for
+	maxClaims  = 3 // one after the other, before a wait for those that were in the way
 	firstPause = 30 * time.Millisecond
 	maxPause   = time.Second
 )
 
-// sharing is the launcher's part in sharing an allocation: each agent has claimed what the
-// plan wants of its host. Where some has not got it, there is another plan, by what is
-// free; and where there is none, all is given back and tried again.
+// sharing is the launcher's part in sharing an allocation: each agent has claimed its
+// host's share of the plan. If some has not got it, there is another plan, of free
+// slots; if there is none, all is given back and tried again.
 type sharing struct {
 	job     *run
-	base    *Plan // by which everything would be free
+	base    *Plan // for slots that are all free
 	of      map[job.HostIndex]overlay.Shared
 	round   uint32
-	missed  map[job.HostIndex]bool // who has not answered in this round
+	missed  map[job.HostIndex]bool // without an answer in this round
 	claims  int                    // since nobody was waited for
 	pause   time.Duration
-	unknown []job.HostIndex // of which it is told that the slots that others use there are unknown
-	waits   int             // how often it was found that too little is free
+	unknown []job.HostIndex // told to have slots in use that are not known
+	waits   int             // times that too little was free
 }
 
 // shareDue is the event of a pause that is over.
@@ -74,7 +74,7 @@ func (s *sharing) begin() {
 	s.judge()
 }
 
-// tellUnknown tells on which hosts nobody knows what others use, once of each.
+// tellUnknown names hosts whose slots in use by others are not known, each once.
 func (s *sharing) tellUnknown(hosts []job.HostIndex, why string) {
 	hosts = slices.DeleteFunc(hosts, func(h job.HostIndex) bool { return slices.Contains(s.unknown, h) })
 	if len(hosts) > 0 {
@@ -83,7 +83,7 @@ func (s *sharing) tellUnknown(hosts []job.HostIndex, why string) {
 	}
 }
 
-// judge goes on by what the job has of each host.
+// judge goes on by the job's share of each host.
 func (s *sharing) judge() {
 	if s.job.plan.has(s.of) {
 		s.job.launch()
@@ -109,12 +109,12 @@ func (s *sharing) judge() {
 		}
 	}
 	s.claim(nil)
-	s.missed = nil // it does not matter what they say
+	s.missed = nil // their answers do not matter
 	s.job.tree.PostAfter(s.pause/2+rand.N(s.pause), shareDue{})
 	s.pause = min(2*s.pause, maxPause)
 }
 
-// text says for what the job waits.
+// text names the slots that the job waits for.
 func (s *sharing) text(p *Plan) string {
 	need, free, used := 0, 0, 0
 	for _, h := range s.base.shares() {
@@ -138,7 +138,7 @@ func (s *sharing) claim(of []overlay.HostShare) {
 	s.job.broadcast(link.Service, overlay.KindClaim, overlay.Encode(overlay.Claim{Round: s.round, Of: of}))
 }
 
-// claimed takes what came of a claim on one host.
+// claimed takes the answer to a claim on one host.
 func (s *sharing) claimed(c overlay.Claimed) {
 	if c.Round != s.round || !s.missed[c.Host] || s.job.decided || s.job.worlds.launched() {
 		return
@@ -152,7 +152,7 @@ func (s *sharing) claimed(c overlay.Claimed) {
 	}
 }
 
-// retry asks what is free by now.
+// retry asks for the slots that are free by now.
 func (s *sharing) retry() {
 	if !s.job.decided && !s.job.worlds.launched() && !s.job.killed {
 		s.claims = 0
@@ -192,7 +192,7 @@ func (s *sharing) loseHosts(dead []overlay.DeadHost) {
 	}
 }
 
-// parts is the share of each slot: CPUs, where ranks do not share these, and GPUs, where
+// parts returns the share of each slot: CPUs, if ranks do not share these, and GPUs, if
 // all have some of their own.
 func (o *Options) parts() (s overlay.Share) {
 	choice, err := binding.Parse(o.Start.BindTo)
@@ -217,7 +217,8 @@ func (p *Plan) slotsOf(h job.HostIndex) int {
 	return n
 }
 
-// shareOf is the part of a host that the plan wants for itself; nil where nobody else counts there.
+// shareOf returns the part of a host that the plan wants for itself; nil where nobody
+// else counts there.
 func (p *Plan) shareOf(h job.HostIndex, ranks int) *overlay.Share {
 	has := p.slotsOf(h)
 	if has == 0 {
@@ -226,7 +227,7 @@ func (p *Plan) shareOf(h job.HostIndex, ranks int) *overlay.Share {
 	return &overlay.Share{Has: has, Slots: min(ranks, has), GPUs: p.parts.GPUs, CPUs: p.parts.CPUs}
 }
 
-// shares are the hosts of which the plan wants something for itself.
+// shares returns the hosts of which the plan wants something for itself.
 func (p *Plan) shares() (list []overlay.HostShare) {
 	ranks := p.Blocks.perHost(len(p.Hosts))
 	for _, h := range p.Blocks.hosts() {
@@ -237,7 +238,7 @@ func (p *Plan) shares() (list []overlay.HostShare) {
 	return list
 }
 
-// has reports whether the job has all that the plan wants. A host whose agent keeps no
+// has reports whether the job has all shares of the plan. A host whose agent keeps no
 // account of others, which is not in of, is the job's.
 func (p *Plan) has(of map[job.HostIndex]overlay.Shared) bool {
 	return !slices.ContainsFunc(p.shares(), func(h overlay.HostShare) bool {
@@ -246,8 +247,8 @@ func (p *Plan) has(of map[job.HostIndex]overlay.Shared) bool {
 	})
 }
 
-// among is the plan if what is free suffices for it, or one that does with that; nil if
-// there is none.
+// among returns the plan if the free slots suffice for it, or one that does with them;
+// nil if there is none.
 func (p *Plan) among(of map[job.HostIndex]overlay.Shared) *Plan {
 	if p.fits(of) {
 		return p
@@ -265,7 +266,7 @@ func (p *Plan) among(of map[job.HostIndex]overlay.Shared) *Plan {
 	}
 	q := *p
 	q.Hosts = slices.Clone(p.Hosts)
-	q.rules.oversubscribe = false // what is free is to be had alone
+	q.rules.oversubscribe = false // only free slots are to be had
 	some := q.within(free)
 	if len(some) == 0 {
 		return nil
@@ -282,7 +283,7 @@ func (p *Plan) among(of map[job.HostIndex]overlay.Shared) *Plan {
 	return &q
 }
 
-// fits reports whether what is free suffices for the plan.
+// fits reports whether the free slots suffice for the plan.
 func (p *Plan) fits(of map[job.HostIndex]overlay.Shared) bool {
 	return !slices.ContainsFunc(p.shares(), func(h overlay.HostShare) bool {
 		got, counts := of[h.Host]
@@ -333,7 +334,7 @@ func (p *Plan) within(free []int) (some []job.HostIndex) {
 // wider is a job begun anew with agents on more hosts of its allocation.
 type wider struct {
 	hosts  []job.Host // of the job, in the order in which they get agents; nil for that of before
-	dead   []job.Host // which it is without
+	dead   []job.Host // left out
 	agents int
 }
 

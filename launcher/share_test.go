@@ -267,7 +267,7 @@ func TestHostsOfWhichNothingIsSaid(t *testing.T) {
 	require.Same(t, p, p.among(of))
 }
 
-// What agents are to claim travels with the hosts.
+// The shares for agents to claim travel with the hosts.
 func TestShares(t *testing.T) {
 	o := inAllocation(t, "n[1-2]:2,a:2", 6)
 	o.Start.BindTo, o.Launch.GPUsPerRank = "core", 1

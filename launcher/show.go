@@ -11,7 +11,8 @@ import (
 // showLocal begins a value of OutputOptions.Show whose numbers are those of ranks on their hosts.
 const showLocal = "local:"
 
-// shownRanks says whose output golaunch's own streams have. The zero value: that of all.
+// shownRanks selects ranks whose output golaunch's own streams have. The zero value:
+// all.
 type shownRanks struct {
 	text  string
 	local bool // the numbers are those of ranks on their hosts
@@ -53,7 +54,7 @@ func (s shownRanks) has(number int) bool {
 	return false
 }
 
-// of tells for each rank of a plan whether it is among them; nil is all.
+// of marks the ranks of a plan that are among them; nil is all.
 func (s shownRanks) of(p *Plan) []bool {
 	if s.runs == nil {
 		return nil
@@ -92,7 +93,7 @@ func (s shownRanks) check(p *Plan) error {
 	return nil
 }
 
-// checkShow says what is wrong with OutputOptions.Show.
+// checkShow checks OutputOptions.Show.
 func (o *Options) checkShow() error {
 	if _, err := parseShown(o.Output.Show); err != nil {
 		return fmt.Errorf("--show: %w", err)

@@ -30,21 +30,21 @@ var realTime = sync.OnceValue(func() <-chan os.Signal {
 	return c
 })
 
-// stopAfter is how long ranks may take to act on SIGTSTP before they are
-// stopped: they lead sessions of their own, in which the kernel ignores it.
+// stopAfter is the time for ranks to act on SIGTSTP before they are stopped: they lead
+// sessions of their own, in which the kernel ignores it.
 const stopAfter = 100 * time.Millisecond
 
 // stopNow is the event of that time's end.
 type stopNow struct{}
 
 const (
-	// sameDemand is how long further signals of one kind that end the job are the
+	// sameDemand is the time in which further signals of one kind that end the job are the
 	// same demand: timeout(1) signals golaunch, and then its whole group.
 	sameDemand = time.Second
-	// sameKey is that of SIGINT where golaunch is what a terminal's Ctrl-C is for: who
-	// presses it twice means it. What timeout(1) runs is in the background.
+	// sameKey is that of SIGINT where golaunch gets a terminal's Ctrl-C: users press it
+	// twice on purpose. Under timeout(1) golaunch is in the background.
 	sameKey = 200 * time.Millisecond
-	// livedThrough is how long ranks go on after an interrupt that was theirs to
+	// livedThrough is the time that ranks go on after an interrupt that was theirs to
 	// handle, as a debugger's, before it is forgotten.
 	livedThrough = 5 * time.Second
 )
@@ -53,15 +53,15 @@ const (
 // once and so counts always.
 const contextEnded syscall.Signal = 0
 
-// signals are those to golaunch, and what came of them.
+// signals are those to golaunch, and their consequences.
 type signals struct {
 	job      *run
 	caught   chan os.Signal   // Run's
 	realTime <-chan os.Signal // those of real time; nil before the launch
 	early    []syscall.Signal // for ranks, before all of them ran
 	demands  demands
-	// interrupted is when the interrupt came by which the job ends, if it was one and its
-	// ranks have not lived through it.
+	// interrupted is the time of the interrupt by which the job ends, if its ranks have
+	// not lived through it.
 	interrupted time.Time
 	hadTerminal bool // when the job began: a hang-up is its end, then
 	suspended   bool // the tree was told that this process is stopped
@@ -71,12 +71,12 @@ type signals struct {
 type demands struct {
 	count int
 	last  map[syscall.Signal]time.Time // when one of its kind was counted last
-	// interrupt is when the only one came, if it was passed on to ranks, which may
-	// live on.
+	// interrupt is the time of the only one, if it was passed on to ranks, which may live
+	// on.
 	interrupt time.Time
 }
 
-// sameFor is how long further signals are the same demand.
+// sameFor returns the time in which further signals are the same demand.
 func sameFor(s syscall.Signal) time.Duration {
 	if s == syscall.SIGINT && unix.OwnsTerminal() {
 		return sameKey
@@ -102,12 +102,11 @@ func (d *demands) next(s syscall.Signal, now time.Time, same time.Duration) int 
 // one that came then.
 type interruptOld struct{ came time.Time }
 
-// catch begins to take the job's signals. SIGPIPE is among them for what the failed
-// write says instead: of what Go's runtime does by itself golaunch would die, and the
-// report with it. Those of the terminal's job control
-// never stop golaunch: reading in the background waits (see stdinPump), writing
-// goes through. What golaunch was started to ignore, as nohup has it do with SIGHUP,
-// stays ignored; of SIGTERM Go's runtime does not tell.
+// catch begins to take the job's signals. SIGPIPE is among them, as the failed write
+// says more: by Go's own handling golaunch would die, and the report with it. Those of
+// the terminal's job control never stop golaunch: reading in the background waits (see
+// stdinPump), writing goes through. Signals ignored at golaunch's start, as SIGHUP
+// under nohup, stay ignored; of SIGTERM Go's runtime does not tell.
 func (g *signals) catch() {
 	g.hadTerminal = unix.HasTerminal()
 	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
@@ -149,11 +148,11 @@ func (g *signals) act(s syscall.Signal) {
 		})
 	case syscall.SIGHUP:
 		g.end(s, func() {
-			what := "hung up"
+			reason := "hung up"
 			if g.hadTerminal {
-				what = "the terminal is gone"
+				reason = "the terminal is gone"
 			}
-			g.job.report.Say("%s: the job is ended", what)
+			g.job.report.Say("%s: the job is ended", reason)
 			g.job.giveUp(job.ExitHUP, g.job.options.Ending.Grace)
 		})
 	case syscall.SIGTSTP:
@@ -224,8 +223,8 @@ func (g *signals) interruptOld(e interruptOld) {
 	}
 }
 
-// explainFailures reports whether an interrupt, which the user knows of, is all that has made
-// ranks fail: each has ended after it, by it or in its own way to end.
+// explainFailures reports whether an interrupt, which the user knows of, explains all
+// failures of ranks: each has ended after it, by it or in its own way to end.
 func (g *signals) explainFailures() bool {
 	return !g.interrupted.IsZero() && !slices.ContainsFunc(g.job.verdict.kept, func(h *heard) bool {
 		switch h.Class {
@@ -238,12 +237,12 @@ func (g *signals) explainFailures() bool {
 	})
 }
 
-// launched reports whether the ranks run, or will within moments: what they
-// need is on its way.
+// launched reports whether the ranks run, or will within moments: their files are on
+// the way.
 func (r *run) launched() bool { return r.worlds.launched() && !r.staging.sending }
 
-// toRanks passes a signal on to the ranks of a job that was launched, each of
-// which gets it: what comes before all of them run is kept until they do.
+// toRanks passes a signal on to the ranks of a job that was launched, each of which
+// gets it: signals from before all of them run are kept until they do.
 func (g *signals) toRanks(s syscall.Signal) {
 	switch {
 	case g.job.worlds.running():
@@ -254,7 +253,7 @@ func (g *signals) toRanks(s syscall.Signal) {
 }
 
 // stopSelf stops the ranks, announces silence to the tree, and stops this process.
-// What follows SIGCONT is resume's.
+// SIGCONT calls resume.
 func (g *signals) stopSelf() {
 	g.passOn(syscall.SIGSTOP)
 	if err := g.job.tree.Suspend(true); err != nil {
@@ -273,15 +272,15 @@ func (g *signals) resume() {
 		_ = g.job.tree.Suspend(false) // a lost link shows as EdgeEnded
 	}
 	g.passOn(syscall.SIGCONT)
-	g.job.input.terminal.leave() // a shell has changed it meanwhile
+	g.job.input.terminal.leave() // a shell has changed its mode meanwhile
 	if g.job.worlds.running() {
 		g.job.input.terminal.enter()
 		g.job.input.resize()
 	}
 }
 
-// end takes the first, or a further, demand to end the job. What a third leaves
-// behind ends by itself: every agent loses its parent.
+// end takes the first, or a further, demand to end the job. After a third the rest of
+// the job ends by itself: every agent loses its parent.
 func (g *signals) end(s syscall.Signal, first func()) {
 	switch g.demands.next(s, time.Now(), sameFor(s)) {
 	case 0:

@@ -75,8 +75,7 @@ type testRun struct {
 // handle handles an event as cold does.
 func (r *testRun) handle(e overlay.Event) { (&cold{job: r.run, tree: r.agents}).handle(e) }
 
-// What is to be passed on to ranks of which some do not run yet reaches all of
-// them, in order.
+// Signals that come before all ranks run reach all of them, in order.
 func TestSignalsBeforeEveryRankRuns(t *testing.T) {
 	r, agent := launchedRun(t)
 	r.signals.act(syscall.SIGUSR1)
@@ -99,8 +98,8 @@ func TestSignalsBeforeEveryRankRuns(t *testing.T) {
 	require.Equal(t, []syscall.Signal{syscall.SIGUSR1, syscall.SIGINT, syscall.SIGUSR2}, got)
 }
 
-// Who interrupts a start that takes long, and sees how far it is, is told who was
-// waited for.
+// A user who interrupts a long start, and sees its state, is told which hosts it waited
+// for.
 func TestAnInterruptTellsWhoWasAwaited(t *testing.T) {
 	for _, c := range []struct {
 		watched bool
@@ -132,7 +131,7 @@ func TestOutputThatCannotBeWrittenIsToldOnce(t *testing.T) {
 	for range 3 {
 		r.handle(outputFailed{syscall.EPIPE})
 	}
-	r.signals.passOn(syscall.SIGUSR1) // what comes next
+	r.signals.passOn(syscall.SIGUSR1) // the next message
 	for _, kind := range []tree.Kind{overlay.KindKill, overlay.KindSignal} {
 		frame, err := agent.Recv(link.Control)
 		require.NoError(t, err)
@@ -164,7 +163,7 @@ func TestDemandsWithinASecondAreOne(t *testing.T) {
 	}
 }
 
-// Who presses Ctrl-C twice means it, but one that comes twice is one.
+// Two presses of Ctrl-C are two demands, but one that comes twice is one.
 func TestKeysPressedTwice(t *testing.T) {
 	var d demands
 	begin := time.Unix(1, 0)
@@ -232,8 +231,8 @@ func TestInterruptThatRanksLiveThroughIsForgotten(t *testing.T) {
 	require.True(t, r.decided)
 }
 
-// Of what ends by an interrupt its user knows why. What failed before, or fails otherwise,
-// is told all the same, and so is everything once the interrupt is forgotten.
+// The user knows why ranks end by an interrupt. Failures from before, or of other
+// kinds, are told all the same, and so is everything once the interrupt is forgotten.
 func TestWhatAnInterruptExplains(t *testing.T) {
 	killed := func(s syscall.Signal) job.Failure { return job.Failure{Class: job.CauseSignal, Signal: int(s)} }
 	exited := job.Failure{Class: job.CauseExit, Code: 3}

@@ -68,7 +68,7 @@ func TestSpares(t *testing.T) {
 	require.EqualError(t, err, "--spares: 2 spares of 2 hosts leave no host for ranks; name more hosts")
 }
 
-// Who has nothing run for want of hosts is told what helps, and nothing that does not.
+// A user whose job is not run for want of hosts gets hints that help, and no others.
 func TestNothingIsRun(t *testing.T) {
 	const allow = "; --allow-dead-nodes goes on without them if slots suffice"
 	for _, c := range []struct {
@@ -122,7 +122,7 @@ func TestHostsBeyondThoseForRanks(t *testing.T) {
 		require.Len(t, p.Hosts, 5)
 		p, err = p.Without([]job.HostIndex{dead})
 		require.NoError(t, err)
-		require.Equal(t, want, where(p), "without %d", dead)
+		require.Equal(t, want, placesText(p), "without %d", dead)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestReplacements(t *testing.T) {
 		}
 		q, err := p.Without(c.dead)
 		require.NoError(t, err, c.name)
-		require.Equal(t, c.blocks, where(q), c.name)
+		require.Equal(t, c.blocks, placesText(q), c.name)
 		require.Equal(t, c.says, p.replaced(q), c.name)
 	}
 }

@@ -26,8 +26,7 @@ type staging struct {
 	sending bool // the launch waits for files that are on their way
 }
 
-// filesSent is the event of every file being on its way, or of what is in the
-// way.
+// filesSent is the event of every file being on its way, or of an obstacle.
 type filesSent struct{ err error }
 
 // newStaging opens the files.
@@ -39,9 +38,9 @@ func newStaging(o *Options) (*staging, error) {
 	return &staging{files: files, dir: o.Programs.Dir}, nil
 }
 
-// programs tells of each app which of the files is its program: it runs that. One
-// that is named without a directory, and is not in PATH, is the file of that name.
-// It is nil where there are no files.
+// programs returns the file of each app that is its program, to run instead. One that
+// is named without a directory, and is not in PATH, is the file of that name. It is nil
+// if there are no files.
 func (s *staging) programs(apps []job.App) []string {
 	if len(s.files.List()) == 0 {
 		return nil
@@ -58,8 +57,8 @@ func (s *staging) programs(apps []job.App) []string {
 	return programs
 }
 
-// programPlace is where an app's program is on this machine: as its ranks would
-// look for it, or, where there is none, as seen from here.
+// programPlace returns the path of an app's program on this machine: as its ranks would
+// look for it, or, if there is none, as seen from here.
 func programPlace(app job.App, here string) string {
 	name := app.Argv[0]
 	if !strings.Contains(name, "/") {

@@ -13,24 +13,24 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// waitsTimeout bounds how long a job whose time is up waits to hear what its ranks
-// wait for.
+// waitsTimeout bounds the time of a job whose time is up to hear what its ranks wait
+// for.
 const waitsTimeout = 2 * time.Second
 
 // waitsLate is the event of its end.
 type waitsLate struct{}
 
-// stalls is what is known of ranks that wait for long. The agents are asked twice:
-// what ranks wait in, and who has not entered that.
+// stalls finds out about ranks that wait for long. The agents are asked twice: for the
+// operations that ranks wait in, and for the ranks that have not entered these.
 type stalls struct {
 	job      *run
 	question overlay.WaitQuestion
 	asking   bool
 	again    bool           // more ranks have stalled meanwhile
-	of       []overlay.Wait // what they wait in
+	of       []overlay.Wait // the waits of the question
 	told     map[string]bool
 	timedOut bool // the job ends after that
-	silent   bool // it is told which connections nobody answers
+	silent   bool // connections without an answer were told
 }
 
 // noteStall learns that ranks have waited for long.
@@ -56,7 +56,7 @@ func (s *stalls) take(w overlay.Waits) error {
 		return errors.New("an answer to what nobody asked")
 	case w.Number < s.question.Number || !s.asking:
 		return nil
-	case s.job.killed && !s.timedOut: // what ranks waited for is over
+	case s.job.killed && !s.timedOut: // the waits are over
 		s.asking = false
 		return nil
 	case len(s.question.Of) == 0 && len(w.Waits) > 0:
@@ -107,11 +107,11 @@ func (s *stalls) sayUnanswered(w overlay.Waits) {
 		"do these hosts share no network, or is there a firewall? (golaunch doctor tells which hosts reach one another)", strings.Join(examples, "; "))
 }
 
-// sayWaits tells of each communicator what ranks wait in first that others have not
-// entered.
+// sayWaits names, of each communicator, the first operation that ranks wait in and
+// others have not entered.
 func (s *stalls) sayWaits(missing []overlay.Wait) {
 	first := map[overlay.WaitID]overlay.Wait{} // with Seq 0
-	init := map[int]bool{}                     // worlds of which it is told who keeps others in MPI_Init
+	init := map[int]bool{}                     // worlds whose ranks that keep others in MPI_Init were told
 	for _, x := range missing {
 		if x.ID.Init {
 			init[x.ID.World] = s.sayInit(x)
@@ -130,35 +130,35 @@ func (s *stalls) sayWaits(missing []overlay.Wait) {
 		if !ok || y.ID != x.ID || x.ID.PMIx && init[x.ID.World] { // that fence is in MPI_Init
 			continue
 		}
-		if whom := s.whom(y); whom != "" { // else the world is over
-			s.say("%s, waits for %s", x.Text, whom)
+		if awaited := s.missingText(y); awaited != "" { // else the world is over
+			s.say("%s, waits for %s", x.Text, awaited)
 		}
 	}
 }
 
-// whom names those for whom others wait in an operation or a fence.
-func (s *stalls) whom(x overlay.Wait) string {
+// missingText names the ranks that others wait for in an operation or a fence.
+func (s *stalls) missingText(x overlay.Wait) string {
 	var list []string
-	of := func(runs []overlay.WaitRun, what string) {
+	add := func(runs []overlay.WaitRun, state string) {
 		ranks := s.job.worlds.ranksOf(x.ID.World, runs)
 		switch {
 		case len(ranks) == 1:
-			list = append(list, "rank "+record.FoldNumbers(ranks)+", which has "+what)
+			list = append(list, "rank "+record.FoldNumbers(ranks)+", which has "+state)
 		case len(ranks) > 1:
-			list = append(list, "ranks "+record.FoldNumbers(ranks)+", which have "+what)
+			list = append(list, "ranks "+record.FoldNumbers(ranks)+", which have "+state)
 		}
 	}
 	missing := "not entered it"
-	if x.ID.PMIx && len(s.job.worlds.ranksOf(x.ID.World, x.Missing)) > 1 { // a node tells only that all its ranks have
+	if x.ID.PMIx && len(s.job.worlds.ranksOf(x.ID.World, x.Missing)) > 1 { // a node tells only of all its ranks at once
 		missing = "not all entered it"
 	}
-	of(x.Ended, "ended")
-	of(x.Left, "finalized")
-	of(x.Missing, missing)
+	add(x.Ended, "ended")
+	add(x.Left, "finalized")
+	add(x.Missing, missing)
 	return strings.Join(list, "; and for ")
 }
 
-// ranksOf are the ranks of runs of a world, in order.
+// ranksOf returns the ranks of runs of a world, in order.
 func (ws *worlds) ranksOf(world int, runs []overlay.WaitRun) (ranks []int) {
 	w := ws.all[world]
 	if w == nil {
@@ -190,7 +190,7 @@ func (s *stalls) say(format string, args ...any) {
 	}
 }
 
-// timedOut ends a job whose time is up, once it is told what its ranks wait for.
+// timedOut ends a job whose time is up, once the waits of its ranks were told.
 func (r *run) timedOut() {
 	r.report.Say("the job has not ended within %v: it is killed", r.options.Ending.Timeout)
 	if !r.worlds.running() {

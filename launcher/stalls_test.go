@@ -10,8 +10,8 @@ import (
 	"github.com/golaunch/golaunch/internal/overlay"
 )
 
-// TestWhoIsMissingInAFenceIsNamed is told of ranks that have not entered a fence: what
-// is said of each is true of it.
+// TestWhoIsMissingInAFenceIsNamed is told of ranks that have not entered a fence: the
+// text about each is true of it.
 func TestWhoIsMissingInAFenceIsNamed(t *testing.T) {
 	runs := func(ranks ...int) []overlay.WaitRun { return overlay.AppendWaitRuns(nil, ranks) }
 	fence := overlay.WaitID{Fence: true, Seq: 2}

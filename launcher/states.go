@@ -9,12 +9,12 @@ import (
 	"github.com/golaunch/golaunch/internal/overlay"
 )
 
-// mostStates is how many kinds of states are told of, one in a line.
+// mostStates bounds the kinds of states that are told, one in a line.
 const mostStates = 8
 
-// sayStates tells what ranks do when the job's time is up, the most of them first. Where
-// kinds are too many, those of the most and of the fewest ranks are told of: one that
-// keeps all others waiting is alone.
+// sayStates tells the states of ranks when the job's time is up, those of the most
+// first. If kinds are too many, those of the most and of the fewest ranks are told: one
+// that keeps all others waiting is alone.
 func (s *stalls) sayStates(w overlay.Waits) {
 	if !s.timedOut {
 		return
@@ -50,7 +50,7 @@ func (s *stalls) statesLate() {
 	}
 }
 
-// stateLines are the lines of states, and how many ranks they leave out.
+// stateLines returns the lines of states, and the number of ranks that they leave out.
 func (s *stalls) stateLines(states []overlay.State) (lines []string, further int) {
 	type said struct {
 		overlay.State
@@ -77,8 +77,8 @@ func (s *stalls) stateLines(states []overlay.State) (lines []string, further int
 	return lines, further
 }
 
-// stateText is a state in words: "in MPI_Init, in no call of PMI, for 3-4 s; used 100 %
-// of a processor, running".
+// stateText renders a state in words: "in MPI_Init, in no call of PMI, for 3-4 s; used
+// 100 % of a processor, running".
 func stateText(s *overlay.State) string {
 	text := s.Call
 	if s.For != overlay.Unknown {
@@ -97,7 +97,7 @@ func stateText(s *overlay.State) string {
 	return text + "; " + strings.Join(does, ", ")
 }
 
-// spanText is "3", or "3-4".
+// spanText returns "3", or "3-4".
 func spanText(s overlay.Span) string {
 	if s.Least == s.Most {
 		return fmt.Sprint(s.Least)

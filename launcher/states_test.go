@@ -13,8 +13,8 @@ import (
 	"github.com/golaunch/golaunch/internal/overlay"
 )
 
-// timedOutRun is one whose time is up, of 12 ranks on three hosts and of a spawned world
-// of two, and what it says.
+// timedOutRun returns a run whose time is up, of 12 ranks on three hosts and of a
+// spawned world of two, and its words.
 func timedOutRun(t *testing.T) (*testRun, *bytes.Buffer) {
 	var said bytes.Buffer
 	r, _ := launchedRun(t)
@@ -105,7 +105,7 @@ func TestASilentRootIsNamed(t *testing.T) {
 	r.handle(waitsLate{})
 	require.Empty(t, said.String())
 
-	// What is asked besides a stall names nobody's state.
+	// The answer to another question than a stall's names nobody's state.
 	r, said = timedOutRun(t)
 	r.stalls.timedOut = false
 	r.stalls.sayStates(overlay.Waits{States: []overlay.State{{Call: "x", Ranks: []overlay.WaitRun{{First: 0, Count: 1}}}}})

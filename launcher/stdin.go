@@ -15,23 +15,22 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// input is what ranks read: of golaunch's standard input, or of its terminal.
+// input is the ranks' input: from golaunch's standard input, or from its terminal.
 type input struct {
 	job      *run
 	pump     *stdinPump
 	terminal *userTerminal // nil without --pty
 }
 
-// stdinPump reads golaunch's standard input for the ranks, and not at all
-// before they run: what they don't read is for whoever reads next, such as the
-// shell. Of a file the unread part is given back. Of anything else what was
-// read is gone, so little is read of it before a rank has shown that it reads,
-// and of a terminal only a line at a time.
+// stdinPump reads golaunch's standard input for the ranks, and not at all before they
+// run: the rest is for its next reader, such as the shell. The unread part of a file is
+// given back. Bytes read of anything else are gone, so few are read before a rank has
+// shown that it reads, and of a terminal only a line at a time.
 type stdinPump struct {
 	file   *os.File
 	post   func(overlay.Event)
 	window *stdio.Window // of the event loop
-	byLine bool          // of a terminal: nothing is read before all is read that was sent
+	byLine bool          // of a terminal: it is read once ranks have read all input so far
 	read   int64         // bytes that a rank has read, as far as is known
 
 	mu    sync.Mutex
@@ -43,14 +42,14 @@ type stdinPump struct {
 
 const (
 	stdinChunk = 32 << 10
-	// foregroundCheck is how often a job in the background looks whether the
+	// foregroundCheck is the interval in which a job in the background looks whether the
 	// terminal is its own.
 	foregroundCheck = 200 * time.Millisecond
 )
 
 // newStdinPump returns a pump for one reader, or an eager one: for all ranks, of which
 // some may read while others never do, and get a whole window all the same; for a
-// terminal, which takes what is typed whether it is read or not.
+// terminal, which takes typed bytes, read or not.
 func newStdinPump(file *os.File, eager bool, post func(overlay.Event)) (*stdinPump, error) {
 	first := stdio.WindowFirst
 	if eager {
@@ -89,7 +88,7 @@ func (p *stdinPump) pump() {
 		if n == 0 && errors.Is(err, syscall.EIO) && !unix.Foreground(p.file) {
 			// The terminal belongs to another job: nothing is ours to read
 			// until the user brings this one back.
-			time.Sleep(foregroundCheck) //nolint:forbidigo // the kernel tells nobody who gets the terminal
+			time.Sleep(foregroundCheck) //nolint:forbidigo // the kernel tells nobody of the terminal's next owner
 			continue
 		}
 		p.mu.Lock()
@@ -105,7 +104,7 @@ func (p *stdinPump) pump() {
 	}
 }
 
-// grant sets how many bytes in all may be read.
+// grant sets the bytes in all that may be read.
 func (p *stdinPump) grant(limit int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,8 +129,8 @@ func (p *stdinPump) ack(k overlay.InputAck) error {
 	return nil
 }
 
-// giveBack has whoever reads next begin where the ranks ended, if standard
-// input is a file. Every rank must have ended.
+// giveBack has the next reader begin where the ranks ended, if standard input is a
+// file. Every rank must have ended.
 func (p *stdinPump) giveBack() {
 	if p.ended == nil {
 		return // nothing was read
@@ -145,7 +144,7 @@ func (p *stdinPump) giveBack() {
 	_, _ = p.file.Seek(min(0, p.read-p.taken), io.SeekCurrent) // it was read just now, so it can
 }
 
-// took tells whether anything was read.
+// took reports whether anything was read.
 func (p *stdinPump) took() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,7 +175,7 @@ func (in *input) start() {
 	in.pump.start()
 }
 
-// ack notes what ranks have read.
+// ack notes the bytes that ranks have read.
 func (in *input) ack(k overlay.InputAck) error {
 	err := in.pump.ack(k)
 	if in.pump.window.Ended() {
@@ -185,7 +184,7 @@ func (in *input) ack(k overlay.InputAck) error {
 	return err
 }
 
-// send passes on what was read; an empty message is the end.
+// send passes on bytes that were read; an empty message is the end.
 func (in *input) send(e stdinRead) {
 	in.terminal.enter() // it may be ours only now
 	to := tree.Everyone

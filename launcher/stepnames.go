@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// stepNames are srun's variables of a whole step, of those that programs ask: which nodes
-// it has, and how many ranks each.
+// stepNames returns srun's variables of a whole step that programs ask for: its nodes,
+// and the number of ranks on each.
 func stepNames(p *Plan) []string {
 	counts := p.holders()
 	var each []string

@@ -19,13 +19,13 @@ func (r *run) Late() {
 	case r.worlds.launched() && !r.worlds.drained():
 		r.tree.CutOff(overlay.OwesOutput)
 		r.over = true
-	default: // of counters it has been waited for long enough
+	default: // the wait for counters was long enough
 		r.over = true
 	}
 }
 
-// stuck goes on without what output has not come of a job that was told to end and
-// has: nobody reads it, or else an agent is silent.
+// stuck goes on without the missing output of a job that was told to end and has:
+// nobody reads it, or else an agent is silent.
 func (out *output) stuck() {
 	switch {
 	case out.job.worlds.drained():
@@ -43,7 +43,7 @@ func (r *run) Silent(n overlay.Note) {
 	r.Noted(n)
 }
 
-// holds notes which ranks a host holds that has failed.
+// holds notes the ranks of a host that has failed.
 func (r *run) holds(h job.HostIndex) {
 	if _, known := r.heldBy[h]; known {
 		return
@@ -54,17 +54,17 @@ func (r *run) holds(h job.HostIndex) {
 	r.heldBy[h] = r.worlds.ranksOn(h)
 }
 
-// stillPrints is for how long after the last output was printed more is expected.
+// stillPrints is the time after the last print of output in which more is expected.
 const stillPrints = time.Second
 
-// printing is whether output is printed: who reads it may be slow. It may be used from
+// printing notes whether output is printed: its reader may be slow. It may be used from
 // several goroutines.
 type printing struct {
 	now  atomic.Int32 // printers at work
 	last atomic.Int64 // when one was, by the Unix clock in nanoseconds
 }
 
-// does carries out what prints something.
+// does runs a function that prints something.
 func (p *printing) does(write func() error) error {
 	p.now.Add(1)
 	defer func() {

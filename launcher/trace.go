@@ -4,7 +4,7 @@ import (
 	"github.com/golaunch/golaunch/internal/report"
 )
 
-// writeTrace writes what is known of when each step took place.
+// writeTrace writes the known times of steps.
 func (acc *account) writeTrace() error {
 	t := report.Trace{Job: acc.job.tree.ID(), Begin: acc.began, Phases: acc.phases(), Starts: acc.job.tree.Starts(), Name: acc.job.hostName}
 	if c := acc.of; c != nil {
@@ -14,7 +14,7 @@ func (acc *account) writeTrace() error {
 	return acc.writeFile("--trace", acc.job.options.Report.TraceFile, privateMode, t.Encode)
 }
 
-// phases are the marks of the job and of its tree in order of time.
+// phases returns the marks of the job and of its tree in order of time.
 func (acc *account) phases() []report.Phase {
 	var phases []report.Phase
 	for _, m := range acc.marks() {

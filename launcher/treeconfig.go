@@ -5,14 +5,15 @@ import (
 	"github.com/golaunch/golaunch/launcher/trees"
 )
 
-// treeConfig is what the tree of the job's plan is started by.
+// treeConfig returns the configuration of the tree of the job's plan.
 func (r *run) treeConfig() *trees.Config { return r.options.treeConfig(r.plan, r.watched()) }
 
-// watched reports whether the user, or a message at the end, shows how far the start is.
+// watched reports whether the user, or a message at the end, gets the state of the
+// start.
 func (r *run) watched() bool { return r.report.status != nil || r.options.Ending.Timeout > 0 }
 
-// treeConfig is what the tree of a plan is started by. watched says that
-// somebody shows how far the start is.
+// treeConfig returns the configuration of the tree of a plan. watched says that
+// somebody shows the state of the start.
 func (o *Options) treeConfig(plan *Plan, watched bool) *trees.Config {
 	c := &trees.Config{
 		Common: overlay.Common{
@@ -29,8 +30,8 @@ func (o *Options) treeConfig(plan *Plan, watched bool) *trees.Config {
 	return c
 }
 
-// patience is for how long hosts are tried: one that others replace is given up soon,
-// unless the user would wait.
+// patience sets the time that hosts are tried for: one that others replace is given up
+// soon, unless the user would wait.
 func (o *Options) patience(plan *Plan) overlay.StartOptions {
 	s := o.Start
 	replaced := o.Hosts.AllowDeadNodes && plan.redundant()

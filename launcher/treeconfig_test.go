@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// How long hosts are tried depends on whether others replace them, and on the user.
+// The time that hosts are tried for depends on whether others replace them, and on the
+// user.
 func TestPatienceWithHosts(t *testing.T) {
 	const s = 3 * time.Second
 	for _, x := range []struct {

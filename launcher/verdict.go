@@ -7,11 +7,11 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// verdict finds the cause among the failures of a job: the one that happened
-// first, whenever it was heard of. Of those within job.Tie of it, it is the one
-// of least weight. Where that is the end of a rank, and a node is found lost not
-// much later, the loss is the cause. The cause is asked for when the job ends: by
-// then every node has told what ended there before golaunch had it end.
+// verdict finds the cause among the failures of a job: the one that happened first,
+// whenever it was heard of. Of those within job.Tie of it, it is the one of least
+// weight. Where that is the end of a rank, and a node is found lost not much later, the
+// loss is the cause. The cause is asked for when the job ends: by then every node has
+// told of ranks that ended there before golaunch ended them.
 type verdict struct {
 	kept     []*heard // all that may be the cause, and the first of the others
 	failures int
@@ -23,20 +23,20 @@ type verdict struct {
 // cause.
 const maxKept = maxFurther + job.Weights + 1
 
-// heard is a failure and when it happened, by the launcher's clock.
+// heard is a failure and its time, by the launcher's clock.
 type heard struct {
 	job.Failure
 	at time.Time
-	// explains is for how long before the loss of a node ranks may have failed for
+	// explains is the time before the loss of a node in which ranks may have failed for
 	// want of it; 0 for other failures.
 	explains time.Duration
 }
 
-// since is from when on a loss explains that ranks ended.
+// since returns the earliest time of ranks' ends that a loss explains.
 func (h *heard) since() time.Time { return h.at.Add(-h.explains) }
 
-// add takes a failure that happened at a time, as far as its way tells, and for how
-// long before it ranks may have failed for that reason.
+// add takes a failure, its time, as far as its way tells, and the time before it in
+// which ranks may have failed for that reason.
 func (v *verdict) add(f job.Failure, at time.Time, explains time.Duration) {
 	v.failures++
 	if f.Class == job.CauseStart {
@@ -61,8 +61,8 @@ func (v *verdict) add(f job.Failure, at time.Time, explains time.Duration) {
 	}
 }
 
-// align puts the failures of one node as far apart as the node's clock says: the
-// one that was on its way for the shortest time tells when they happened.
+// align puts the failures of one node as far apart as the node's clock says: the one
+// that was on its way for the shortest time tells their times.
 func (v *verdict) align(h *heard) {
 	if h.Clock == 0 {
 		return
@@ -80,8 +80,8 @@ func (v *verdict) align(h *heard) {
 	}
 }
 
-// candidates are the loss of a node that explains the most, and the earliest failure
-// of each weight.
+// candidates returns the loss of a node that explains the most, and the earliest
+// failure of each weight.
 func (v *verdict) candidates() (lost *heard, first [job.Weights]*heard) {
 	for _, h := range v.kept {
 		if h.explains > 0 && (lost == nil || h.since().Before(lost.since())) {
@@ -122,8 +122,8 @@ func (v *verdict) earliest() *heard {
 	return first[job.WeightAfter]
 }
 
-// further returns failures beside the cause, at most maxFurther, and how many
-// there are that are neither listed nor alike.
+// further returns failures beside the cause, at most maxFurther, and the number of
+// those that are neither listed nor alike.
 func (v *verdict) further() (list []job.Failure, more int) {
 	cause := v.earliest()
 	for _, h := range v.kept {

@@ -12,8 +12,8 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// What the cause is does not depend on the order in which failures are heard of,
-// but where they happened at the very same time.
+// The cause does not depend on the order in which failures are heard of, unless they
+// happened at the very same time.
 func TestVerdictIsThatOfWhatHappenedFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		epoch := time.Now()
@@ -133,8 +133,8 @@ func TestVerdictOfASignalAndAnExit(t *testing.T) {
 	}
 }
 
-// What one node tells is in the order of its own clock, though the word of the
-// first was on its way for longer.
+// Failures of one node are in the order of its own clock, though the word of the first
+// was on its way for longer.
 func TestVerdictOfOneNode(t *testing.T) {
 	now := time.Now()
 	first := job.Failure{Class: job.CauseExit, Rank: 1, Host: 4, Code: 3, Clock: 100 * time.Millisecond}

@@ -21,7 +21,7 @@ type worlds struct {
 	own     *world // of the job's own apps, also once it is over; nil before the launch
 	all     map[int]*world
 	newest  int                      // highest number so far
-	names   map[string]job.HostIndex // what hosts call themselves
+	names   map[string]job.HostIndex // the hosts' own names
 	waiting []overlay.SpawnRequest   // for hosts that the tree grows to
 }
 
@@ -61,7 +61,7 @@ func (ws *worlds) active() bool {
 // running reports whether all ranks of the job's own apps have started.
 func (ws *worlds) running() bool { return ws.launched() && ws.own.started }
 
-// used is how many ranks each host holds.
+// used counts the ranks of each host.
 func (ws *worlds) used() []int {
 	used := make([]int, len(ws.job.plan.Hosts))
 	for _, w := range ws.all {
@@ -75,16 +75,16 @@ func (ws *worlds) used() []int {
 	return used
 }
 
-// spawn starts what a rank asks for as a new world, or answers why not.
+// spawn starts a rank's request as a new world, or answers with the reason against it.
 func (ws *worlds) spawn(q overlay.SpawnRequest) {
 	if ws.all[q.World] == nil || ws.job.killed || ws.job.over {
-		return // whoever asked is gone, or about to be
+		return // the rank that asked is gone, or about to be
 	}
 	ws.start(q)
 }
 
-// start begins a new world, or answers why not. It may have to wait for hosts
-// to get agents.
+// start begins a new world, or answers with the reason against it. It may have to wait
+// for hosts to get agents.
 func (ws *worlds) start(q overlay.SpawnRequest) {
 	by := ws.all[q.World]
 	if by == nil || ws.job.killed || ws.job.over {
@@ -144,7 +144,7 @@ func (ws *worlds) begin(plan *Plan, codes []int, q overlay.SpawnRequest) error {
 // asker names the rank that asked for a spawn.
 func asker(q overlay.SpawnRequest) job.RankID { return job.RankID{World: q.World, Rank: q.Rank} }
 
-// refuse answers that there is no new world, and tells the user why.
+// refuse answers that there is no new world, and tells the user the reason.
 func (ws *worlds) refuse(q overlay.SpawnRequest, err error, codes []int) {
 	waits := ""
 	if by := ws.all[q.World]; by != nil && q.Spawn.CodesTell(by.plan.Size) {
@@ -193,8 +193,8 @@ func (ws *worlds) noteStarted(id int, s overlay.Started) error {
 	return nil
 }
 
-// startFailures says why a spawned world is not there, and which processes are
-// to blame.
+// startFailures returns the error of a spawned world that is not there, and the codes
+// of the processes to blame.
 func (ws *worlds) startFailures(w *world, failures []overlay.StartFailure) (codes []int, err error) {
 	place := w.places()
 	codes = w.codes
@@ -216,7 +216,7 @@ func (ws *worlds) startFailures(w *world, failures []overlay.StartFailure) (code
 	return codes, errors.New(text)
 }
 
-// places tells which of the processes that were asked for each rank is.
+// places maps ranks to the processes that were asked for.
 func (w *world) places() []int {
 	var places []int
 	next := 0
@@ -275,7 +275,7 @@ func (ws *worlds) drained() bool {
 	return true
 }
 
-// knowNames notes what the live hosts call themselves, for hints of spawns.
+// knowNames notes the live hosts' own names, for hints of spawns.
 func (ws *worlds) knowNames(ready overlay.Ready) {
 	ws.names = map[string]job.HostIndex{}
 	for _, n := range ready.Live {

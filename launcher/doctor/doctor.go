@@ -1,5 +1,5 @@
-// Package doctor is the rank that golaunch doctor runs on each host, and what its
-// facts mean for jobs.
+// Package doctor has the rank that golaunch doctor runs on each host, and judges its
+// facts: which jobs would fail there.
 package doctor
 
 import (
@@ -25,7 +25,7 @@ const Word = "nla-doctor"
 // toolTimeout bounds each command that is asked for its version.
 const toolTimeout = 5 * time.Second
 
-// Facts are what a rank finds on its host.
+// Facts are a rank's findings on its host.
 type Facts struct {
 	Time        int64    `json:"time"` // of the host's clock, ns since 1970
 	User        string   `json:"user"`
@@ -36,7 +36,7 @@ type Facts struct {
 	Memory      uint64   `json:"memory"`     // bytes
 	AgentPath   string   `json:"agent_path"` // where golaunch is already, "" where it is brought
 	Dirs        []Dir    `json:"dirs"`       // where the agent and staged files may go, in turn
-	Files       uint64   `json:"files"`      // the limit of open files, and how far it can be raised
+	Files       uint64   `json:"files"`      // the limit of open files, and the most that it can be raised to
 	FilesMax    uint64   `json:"files_max"`
 	Processes   uint64   `json:"processes"` // the limit of processes of this user
 	Libc        string   `json:"libc"`      // "" if there is none that can be asked
@@ -120,7 +120,7 @@ func Main(words []string) int {
 	return 0
 }
 
-// look says what a directory is good for.
+// look examines a directory for executables.
 func look(path string) Dir {
 	d := Dir{Path: path, There: isDir(path) && unix.MayWrite(path)}
 	var fs syscall.Statfs_t
@@ -136,13 +136,14 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// kernel is its name and release, as uname -sr prints it, which an image may lack.
+// kernel returns the kernel's name and release, as uname -sr prints them: an image may
+// lack uname.
 func kernel() string {
 	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	return strings.TrimSpace("Linux " + string(release))
 }
 
-// firstLine is that of what a command prints, "" if it fails.
+// firstLine returns the first line of a command's output, "" if it fails.
 func firstLine(name string, args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), toolTimeout)
 	defer cancel()

@@ -12,11 +12,11 @@ type Found struct {
 	Facts
 }
 
-// mostPairs is of how many pairs of hosts it is told what is wrong.
+// mostPairs bounds the pairs of hosts whose problem is told.
 const mostPairs = 8
 
-// Network tells which hosts reach one another, and whether there are problems; nothing of
-// one host.
+// Network describes the ways between hosts, and reports whether there are problems; it
+// says nothing of one host.
 func Network(all []Found) (lines []string, problems bool) {
 	names := map[int]string{}
 	for _, f := range all {

@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// gatherTimeout bounds how long ranks wait for each other's addresses.
+	// gatherTimeout bounds the wait of ranks for each other's addresses.
 	gatherTimeout = 15 * time.Second
-	// answerTimeout is in how long a host answers that is reached: the kernel asks again
-	// after a second.
+	// answerTimeout bounds the wait for a host's answer: the kernel asks again after a
+	// second.
 	answerTimeout = 2500 * time.Millisecond
 	mostAddresses = 16 // of a host
 	allTried      = 8  // up to so many hosts each tries every other
@@ -37,13 +37,13 @@ type Way struct {
 	Lacks   string   `json:"lacks"`   // why it has no address to try, "" where it has, or needs none
 }
 
-// end is what a rank tells others of its host.
+// end identifies a rank's host to other ranks.
 type end struct {
 	Machine   string       // the running kernel and its network namespace
 	Addresses []netip.Addr // of its interfaces
 }
 
-// ownEnd is this rank's.
+// ownEnd returns this rank's.
 func ownEnd() end {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	namespace, _ := os.Readlink("/proc/self/ns/net") // all that cannot tell are the same
@@ -109,8 +109,8 @@ func tryWay(ctx context.Context, rank int, own, theirs end) Way {
 	return try(ctx, rank, foreign[:min(len(foreign), mostAddresses)])
 }
 
-// others are the ranks that one of several tries: all, or those at distances that are
-// powers of two, so that each group of hosts is tried from others.
+// others returns the ranks that one of several tries: all, or those at distances that
+// are powers of two, so that each group of hosts is tried from others.
 func others(rank, size int) (list []int) {
 	for d := 1; d < size; d++ {
 		if size <= allTried || d&(d-1) == 0 {
@@ -120,8 +120,8 @@ func others(rank, size int) (list []int) {
 	return list
 }
 
-// addresses are those of this host's interfaces, of IPv4 if it has any, as MPI libraries
-// prefer it.
+// addresses returns those of this host's interfaces, of IPv4 if it has any, as MPI
+// libraries prefer it.
 func addresses() (list []netip.Addr) {
 	all, err := net.InterfaceAddrs()
 	if err != nil {

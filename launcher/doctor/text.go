@@ -14,8 +14,8 @@ const (
 	enoughFiles = 1024
 )
 
-// Lines are the facts for people. They leave out what differs between hosts that
-// are alike, and call the host, where it is a directory above its home, HOST.
+// Lines renders the facts for people. It leaves out differences between hosts that are
+// alike, and calls the host, as a directory above its home, HOST.
 func (f *Facts) Lines(host string) []string {
 	home := strings.Split(f.Home, "/")
 	for i := range home {
@@ -23,12 +23,12 @@ func (f *Facts) Lines(host string) []string {
 			home[i] = "HOST"
 		}
 	}
-	where := "in nowhere"
+	place := "in nowhere"
 	switch d := f.agentDir(); {
 	case f.AgentPath != "":
-		where = "at " + f.AgentPath
+		place = "at " + f.AgentPath
 	case d != nil:
-		where = "in " + d.Path
+		place = "in " + d.Path
 	}
 	mpi := "no MPICH or Open MPI in PATH"
 	if len(f.MPI) > 0 {
@@ -36,7 +36,7 @@ func (f *Facts) Lines(host string) []string {
 	}
 	return []string{
 		fmt.Sprintf("account    %s, home %s", cmp.Or(f.User, "no USER"), cmp.Or(strings.Join(home, "/"), "not set")),
-		"agent      " + where,
+		"agent      " + place,
 		fmt.Sprintf("system     %s, %d CPUs, %d GiB", f.System, f.CPUs, (f.Memory+1<<29)>>30),
 		fmt.Sprintf("libraries  %s; %s", cmp.Or(f.Libc, "no glibc"), mpi),
 		fmt.Sprintf("limits     %s open files, up to %s; %s processes", count(f.Files), count(f.FilesMax), count(f.Processes)),
@@ -46,8 +46,8 @@ func (f *Facts) Lines(host string) []string {
 	}
 }
 
-// Problems say what would fail on the host, and what to do. The rank ran between two
-// times of the launcher's clock.
+// Problems lists failures that jobs would meet on the host, with remedies. The rank ran
+// between two times of the launcher's clock.
 func (f *Facts) Problems(from, to time.Time) []string {
 	var all []string
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
@@ -81,10 +81,10 @@ func (f *Facts) Problems(from, to time.Time) []string {
 	return all
 }
 
-// manyRanks is of how many ranks on a host it is told what they meet.
+// manyRanks is the number of ranks on a host whose limits are told.
 const manyRanks = 16
 
-// What ranks take, as measured with MPICH 4.0 (UCX) and Open MPI 4.1: of /dev/shm, in bytes
+// Needs of ranks, as measured with MPICH 4.0 (UCX) and Open MPI 4.1: /dev/shm, in bytes
 // for each; processes and threads for each, and those of golaunch itself.
 const (
 	shmMPICH        = 5500 << 10
@@ -93,7 +93,7 @@ const (
 	golaunchThreads = 16
 )
 
-// cgroupText tells the limits of the host's cgroup, and how much shared memory it has.
+// cgroupText tells the limits of the host's cgroup, and the size of its shared memory.
 func (f *Facts) cgroupText() string {
 	var limits []string
 	if n := f.Cgroup.Memory; n > 0 {
@@ -125,7 +125,7 @@ func (f *Facts) fitting() uint64 {
 	return (max(f.Cgroup.Processes, golaunchThreads) - golaunchThreads) / rankProcesses
 }
 
-// meets tells what so many ranks on the host come up against.
+// meets names the limits that so many ranks on the host come up against.
 func (f *Facts) meets(ranks uint64) string {
 	memory := f.Memory
 	if n := f.Cgroup.Memory; n > 0 {
@@ -141,7 +141,7 @@ func (f *Facts) meets(ranks uint64) string {
 	return strings.Join(texts, "; ")
 }
 
-// bytesText is a number of bytes in a unit that people read.
+// bytesText renders a number of bytes in a unit that people read.
 func bytesText(n uint64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	for len(units) > 1 && n >= 1<<10 && (n%1024 == 0 || n >= 8<<10) {
@@ -150,7 +150,7 @@ func bytesText(n uint64) string {
 	return fmt.Sprint(n, " ", units[0])
 }
 
-// about is bytesText, less exact: hosts that are alike differ by a little memory.
+// about renders bytes less exactly: hosts that are alike differ by a little memory.
 func about(n uint64) string {
 	switch {
 	case n >= 1<<30:
@@ -161,7 +161,7 @@ func about(n uint64) string {
 	return bytesText(n)
 }
 
-// agentDir is where the agent would be put, nil if nowhere.
+// agentDir returns the directory that the agent would be put in, nil if there is none.
 func (f *Facts) agentDir() *Dir {
 	for i, d := range f.Dirs {
 		if d.There && d.Exec && d.Free >= enoughFree {
@@ -171,23 +171,23 @@ func (f *Facts) agentDir() *Dir {
 	return nil
 }
 
-// dirsText says what is wrong with each directory.
+// dirsText names the fault of each directory.
 func (f *Facts) dirsText() string {
 	var all []string
 	for _, d := range f.Dirs {
-		why := "full"
+		fault := "full"
 		switch {
 		case !d.There:
-			why = "not there, or not to be written to"
+			fault = "not there, or not to be written to"
 		case !d.Exec:
-			why = "noexec"
+			fault = "noexec"
 		}
-		all = append(all, d.Path+": "+why)
+		all = append(all, d.Path+": "+fault)
 	}
 	return strings.Join(all, "; ")
 }
 
-// count is a limit.
+// count renders a limit.
 func count(n uint64) string {
 	const unlimited = ^uint64(0)
 	if n == unlimited {

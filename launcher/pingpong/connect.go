@@ -19,25 +19,24 @@ import (
 	"github.com/golaunch/golaunch/network/topology/measure"
 )
 
-// addressVariable is the address by which this host was reached, or which else is
-// good beyond it: golaunch tells it to each rank.
+// addressVariable has an address of this host for use beyond it, mostly the one that
+// reached it: golaunch tells it to each rank.
 const addressVariable = "PMI_HOSTNAME"
 
-// connectTimeout bounds how long two ranks take to find each other.
+// connectTimeout bounds the time for two ranks to find each other.
 const connectTimeout = 20 * time.Second
 
 // measureTimeout bounds the measurement of a pair.
 const measureTimeout = 5 * time.Minute
 
-// secretLen is the length of the random bytes by which each of two ranks knows the
-// other.
+// secretLen is the length of the random bytes that prove two ranks to each other.
 const secretLen = 32
 
-// secrets are what the one that calls says first, and what it is answered.
+// secrets are the caller's first bytes, and the answer to them.
 type secrets struct{ call, answer [secretLen]byte }
 
-// lead listens, tells rank peer where and with which secrets over the tree, and
-// measures over the connection that comes.
+// lead listens, sends rank peer the address and the secrets over the tree, and measures
+// over the connection that comes.
 func lead(ctx context.Context, world *client.Comm, tag, peer int) ([]measure.Sample, error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(os.Getenv(addressVariable), "0"))
 	if err != nil {
@@ -60,7 +59,7 @@ func lead(ctx context.Context, world *client.Comm, tag, peer int) ([]measure.Sam
 	return measureBoth(conn)
 }
 
-// maxCallers bounds those that have called and not yet said the secret.
+// maxCallers bounds callers that have not yet said the secret.
 const maxCallers = 64
 
 // accept returns the connection that knows the secret; others are closed. Then
@@ -130,14 +129,15 @@ func admit(ctx context.Context, conn net.Conn, s secrets, deadline time.Time) er
 	return err
 }
 
-// Of what lead sends: the secrets and the machine come before the address, which has
-// at most so many bytes.
+// A note of lead: the secrets and the machine come before the address, which has at
+// most so many bytes.
 const (
 	beforeAddress = 2*secretLen + sha256.Size
 	maxAddress    = 256
 )
 
-// follow calls rank peer where it says, and answers what it measures.
+// follow calls rank peer at the address of its note, and is the other side of its
+// measurements.
 func follow(ctx context.Context, world *client.Comm, tag, peer int, hosts [2]string) error {
 	note, _, err := client.RecvAlloc[byte](ctx, world, peer, tag)
 	if err != nil {
@@ -174,7 +174,7 @@ func reachable(addr string, sameMachine bool, hosts [2]string) error {
 	return nil
 }
 
-// machine tells whose loopback interface this process has: a hash of the running
+// machine identifies the loopback interface of this process: a hash of the running
 // kernel's identity and the network namespace. All that cannot tell are the same.
 func machine() [sha256.Size]byte {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
@@ -182,7 +182,7 @@ func machine() [sha256.Size]byte {
 	return sha256.Sum256(append(boot, namespace...))
 }
 
-// call connects to addr, and has the other prove who it is.
+// call connects to addr, and has the other end prove itself.
 func call(addr string, s secrets) (net.Conn, error) {
 	conn, err := net.DialTimeout("tcp", addr, connectTimeout)
 	if err != nil {
@@ -205,8 +205,8 @@ func call(addr string, s secrets) (net.Conn, error) {
 	return conn, nil
 }
 
-// errStranger is for who does not know the secret.
-var errStranger = errors.New("who is there does not know the job's secret")
+// errStranger is the error of an end that does not know the secret.
+var errStranger = errors.New("the other end does not know the job's secret")
 
 // expect reads a secret.
 func expect(r io.Reader, want [secretLen]byte) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology/measure"
 )
 
-// sizes are those of the messages, in bytes.
+// sizes are the sizes of messages, in bytes.
 var sizes = []int{1, 64, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}
 
 // Messages of each size: so many to begin with, which do not count, and then so many
@@ -69,7 +69,7 @@ func measureBoth(conn io.ReadWriter) ([]measure.Sample, error) {
 	return samples, err
 }
 
-// answerBoth is the other side of measureBoth.
+// answerBoth takes the other side of measureBoth.
 func answerBoth(conn io.ReadWriter) error {
 	return both(conn, func(_ measure.Test, buf []byte, do exchange) error {
 		for range warmUp + counts {

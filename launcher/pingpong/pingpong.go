@@ -1,7 +1,7 @@
-// Package pingpong measures how long messages take between hosts: the program that
+// Package pingpong measures the times of messages between hosts: the program that
 // golaunch topo measure runs on each of them, as ranks of a job. Pair by pair, two
-// ranks send each other bytes over TCP while all others wait. They find each other
-// over the tree of the job.
+// ranks send each other bytes over TCP while all others wait. They find each other over
+// the tree of the job.
 package pingpong
 
 import (
@@ -29,7 +29,7 @@ type pair struct {
 }
 
 // Args are the words that follow the executable's name, for pairs of ranks. Hosts are
-// the names of the ranks' hosts, for what is said of them.
+// the names of the ranks' hosts, for messages.
 func Args(pairs [][2]int, hosts []string) []string {
 	words := []string{Word}
 	for _, p := range pairs {
@@ -38,7 +38,7 @@ func Args(pairs [][2]int, hosts []string) []string {
 	return words
 }
 
-// parsePairs reads what Args wrote.
+// parsePairs reads the words of Args.
 func parsePairs(words []string, ranks int) ([]pair, error) {
 	var pairs []pair
 	for each := range slices.Chunk(words, 3) {
@@ -76,8 +76,8 @@ func Main(words []string) int {
 	return 0
 }
 
-// run measures the pairs that this rank is in, and prints what it found on w, a line
-// of JSON for each sample: From and To are ranks in decimal.
+// run measures the pairs that this rank is in, and prints a line of JSON on w for each
+// sample: From and To are ranks in decimal.
 func run(ctx context.Context, words []string, w io.Writer) error {
 	job, err := client.Open(ctx)
 	if err != nil {

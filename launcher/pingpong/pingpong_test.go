@@ -127,7 +127,7 @@ func listening(t *testing.T) *net.TCPListener {
 
 var known = secrets{call: [secretLen]byte{1}, answer: [secretLen]byte{2}}
 
-// accepted is what accept returns, once.
+// accepted is the result of accept.
 type accepted struct {
 	conn net.Conn
 	err  error
@@ -168,7 +168,7 @@ func TestBothSides(t *testing.T) {
 	}
 }
 
-// Who does not know the secret is sent away, and the one that does still gets in.
+// A caller without the secret is sent away, and the one that has it still gets in.
 func TestStrangers(t *testing.T) {
 	listener := listening(t)
 	addr := listener.Addr().String()

@@ -9,7 +9,7 @@
 // that to the rest of the job the program is rank 0 of world 0. The program
 // keeps its own standard input and output.
 //
-// Not here: what is asked over PMI (package pmi), the job (package launcher).
+// Not here: the requests over PMI (package pmi), the job (package launcher).
 package singleton
 
 import (
@@ -39,8 +39,8 @@ const greetTimeout = 30 * time.Second
 // maxLine bounds a line of the handshake, in bytes.
 const maxLine = 1024
 
-// Args returns the command line of the job for a singleton, if args is how
-// MPICH's library calls mpiexec, and args itself if not. self is golaunch's own
+// Args returns the command line of the job for a singleton, if args are those of a call
+// of mpiexec by MPICH's library, and args itself if not. self is golaunch's own
 // executable.
 func Args(args []string, self string) ([]string, error) {
 	i := slices.IndexFunc(args, func(a string) bool { return strings.TrimLeft(a, "-") == callWord && a != callWord })
@@ -59,9 +59,9 @@ func Args(args []string, self string) ([]string, error) {
 	return append(job, self, Word, words[0]), nil
 }
 
-// Main is the bridge process; words are the arguments after Word. It returns the
-// exit status, 0 once the program has closed its connection: whether that was in
-// order is the agent's to judge.
+// Main is the bridge process; words are the arguments after Word. It returns the exit
+// status, 0 once the program has closed its connection: the agent judges whether that
+// was in order.
 func Main(words []string) int {
 	err := errors.New("it runs only as part of a job")
 	if len(words) == 1 {
@@ -99,8 +99,8 @@ func connect(port string) error {
 	return bridge(program, input, server)
 }
 
-// greet tells the program the name of its key-value space, and returns what
-// reads from it from then on.
+// greet tells the program the name of its key-value space, and returns the reader of
+// its further input.
 func greet(program, server io.ReadWriter) (input io.Reader, err error) {
 	agent := bufio.NewReaderSize(server, maxLine)
 	if _, err := ask(server, agent, "cmd=init pmi_version=1 pmi_subversion=1", "response_to_init"); err != nil {

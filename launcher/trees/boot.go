@@ -54,7 +54,7 @@ func newBoot(ctx context.Context, c *Config, id string, inbox *overlay.Inbox, re
 	return b, nil
 }
 
-// open opens the bootstrap: what it takes to reach the hosts.
+// open opens the bootstrap, the means to reach the hosts.
 func (b *boot) open(ctx context.Context, c *Config, source stage.Source, report Reporter) (bootstrap.Piper, error) {
 	asking, interrupt := context.WithCancelCause(ctx)
 	opened, err := c.Kind.Open(asking, bootstrap.Job{

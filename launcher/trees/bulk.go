@@ -24,20 +24,20 @@ import (
 type bulk struct {
 	calls  *rendezvous.Rendezvous
 	within time.Duration // that agents have to call, and again if they lose their parent
-	late   *time.Timer   // until nobody is waited for who has not called
+	late   *time.Timer   // the end of the wait for calls
 	stop   context.CancelFunc
 	ended  chan struct{} // closed when all commands have ended
 	word   chan struct{} // has an element after each command that ended with an error
 	waited time.Duration // for the commands, since the job is over
 }
 
-// bulkEnd is how long the commands of a bulk start may take to end when the job is
-// over, before they are ended. That of a node that is dead never does by itself; with
-// what it takes to end them the job is gone within two seconds.
+// bulkEnd is the time for the commands of a bulk start to end when the job is over,
+// before they are ended. That of a dead node never does by itself; with the time to end
+// them the job is gone within two seconds.
 const bulkEnd = 800 * time.Millisecond
 
-// managerLag is how much later than the loss of an agent's connection the manager's
-// word of its end may come and still be told with it.
+// managerLag bounds the time from the loss of an agent's connection to the manager's
+// word of its end, for both to be told together.
 const managerLag = 2 * time.Second
 
 // lastWord is the same at the end of a job, which is not to be late for it.
@@ -50,7 +50,7 @@ func startBulk(ctx context.Context, opened *bootstrap.Opened, patience time.Dura
 	if err != nil {
 		return nil, err
 	}
-	// Every agent may keep its call for a while. Others that call get by with what there is.
+	// Every agent may keep its call for a while. Other callers get by with the rest.
 	kept := uint64(OwnFiles + len(hosts))
 	if err := unix.NeedFiles(kept, "golaunch"); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (b *bulk) missing(why error) {
 	})
 }
 
-// close ends what is left of a bulk start.
+// close ends the rest of a bulk start.
 func (b *bulk) close() {
 	b.late.Stop()
 	b.calls.Close()
@@ -128,7 +128,7 @@ func (b *bulk) close() {
 	<-b.ended
 }
 
-// namesOf are the names of hosts, by which their agents say where they are.
+// namesOf returns the names of hosts, by which their agents call.
 func namesOf(hosts []job.Host) ([]string, error) {
 	names := make([]string, len(hosts))
 	first := make(map[string]job.Host, len(hosts))
@@ -141,12 +141,11 @@ func namesOf(hosts []job.Host) ([]string, error) {
 	return names, nil
 }
 
-// routesTried is how many names are tried to find out how the hosts reach this
-// machine.
+// routesTried bounds the names that are tried to find the hosts' route to this machine.
 const routesTried = 8
 
-// listenAt is the address of this machine that hosts reach: the one that is given,
-// or the near end of the route to the first of them whose name resolves.
+// listenAt returns the address of this machine that hosts reach: the given one, or the
+// near end of the route to the first of them whose name resolves.
 func listenAt(ctx context.Context, given string, names []string) (string, error) {
 	if given != "" {
 		return given, nil
@@ -194,12 +193,12 @@ func (b *boot) summon(ctx context.Context, host string, q overlay.Summon) error 
 		return err
 	}
 	if be := (*bootstrap.Error)(nil); errors.As(err, &be) {
-		return be.Err // whoever asked knows the rest
+		return be.Err // its agent knows the rest
 	}
 	return err
 }
 
-// awaitManager waits for what the manager says of agents that had called and were lost,
+// awaitManager waits for the manager's word about agents that had called and were lost,
 // until enough was told or time is up: nothing orders the news of both.
 func (b *boot) awaitManager(limit time.Duration, enough func() bool) {
 	for late := time.After(limit); !enough(); {
@@ -213,10 +212,10 @@ func (b *boot) awaitManager(limit time.Duration, enough func() bool) {
 	}
 }
 
-// told tells whether the manager has said something of the agent of a host.
+// told reports whether the manager has said something of the agent of a host.
 func (b *boot) told(host job.HostIndex) bool { return b.bulk.calls.Failed(b.hosts[host].Name) != nil }
 
-// explain adds to dead hosts what is known here alone of their agents.
+// explain adds to dead hosts the facts of their agents that only the launcher knows.
 func (b *boot) explain(dead []overlay.DeadHost) {
 	if b.bulk == nil {
 		return
@@ -240,8 +239,8 @@ func (b *boot) explain(dead []overlay.DeadHost) {
 	}
 }
 
-// explainLoss adds to the loss of a host what the manager has said of its agent. It is called
-// after whole, which has waited for that.
+// explainLoss adds to the loss of a host the manager's word about its agent. It is
+// called after whole, which has waited for that.
 func (b *boot) explainLoss(f *job.Failure) {
 	if b == nil || b.bulk == nil || f.Class != job.CauseNodeLost || int(f.Host) >= len(b.hosts) {
 		return
@@ -251,8 +250,9 @@ func (b *boot) explainLoss(f *job.Failure) {
 	}
 }
 
-// whole is what the manager has said of its command for all hosts, where that has ended:
-// then the loss of a host is no fault of that host's. It is nil where there is no such word.
+// whole returns the manager's word about its command for all hosts, if that has ended:
+// then the loss of a host is no fault of that host's. It is nil if there is no such
+// word.
 func (b *boot) whole(f *job.Failure) *bootstrap.Error {
 	if b == nil || b.bulk == nil || f.Class != job.CauseNodeLost {
 		return nil

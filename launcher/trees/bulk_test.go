@@ -46,7 +46,7 @@ func TestBulkThatCannotStart(t *testing.T) {
 	require.ErrorContains(t, err, "nor to the next; see whether their names resolve here")
 }
 
-// What the manager says of an agent is told of its host.
+// The manager's word about an agent is told of its host.
 func TestWhatTheManagerSays(t *testing.T) {
 	source, err := stage.Self()
 	require.NoError(t, err)
@@ -136,7 +136,7 @@ func TestSummon(t *testing.T) {
 	}
 }
 
-// What a manager's word is waited for is time in which its commands may end: that of a dead
+// The wait for a manager's word is time in which its commands may end: that of a dead
 // node never does, and keeps golaunch no longer for it.
 func TestTheWordIsAwaitedWhileCommandsEnd(t *testing.T) {
 	calls, err := rendezvous.Listen(t.Context(), rendezvous.Config{Secret: tlslink.NewSecret(), Addr: "127.0.0.1:0", Hosts: []string{"a"}, Log: func(string) {}})

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Clock notes when each phase of a tree, or of a job, was over.
+// Clock has the end of each phase of a tree, or of a job.
 type Clock []Mark
 
 // Mark is the end of a phase.
@@ -14,7 +14,7 @@ type Mark struct {
 	At    time.Time
 }
 
-// Mark says that a phase is over; only the first time counts.
+// Mark notes the end of a phase; only the first time counts.
 func (c *Clock) Mark(phase string) {
 	if !slices.ContainsFunc(*c, func(m Mark) bool { return m.Phase == phase }) {
 		*c = append(*c, Mark{phase, time.Now()})

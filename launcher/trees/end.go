@@ -65,8 +65,8 @@ func (t *Tree) CutOff(owed overlay.Owed) {
 	}
 }
 
-// End has the tree end, and goes on without who does not. Where the job is left its one
-// link cannot come to a good end, and is just given up.
+// End has the tree end, and goes on without agents that do not. If the job is left, its
+// one link cannot come to a good end, and is just given up.
 func (t *Tree) End(left bool) {
 	if !left {
 		t.deadline.Ended()
@@ -79,8 +79,8 @@ func (t *Tree) End(left bool) {
 	t.clock.Mark("tree down")
 }
 
-// awaitRoot waits until the root has ended its side, so that the agents are
-// gone when golaunch is. The host of one that is lost meanwhile is swept.
+// awaitRoot waits until the root has ended its side, so that the agents are gone before
+// golaunch is. The host of one that is lost meanwhile is swept.
 func (t *Tree) awaitRoot(ctx context.Context) {
 	for over := false; !over && t.rooted(); {
 		select {
@@ -94,8 +94,8 @@ func (t *Tree) awaitRoot(ctx context.Context) {
 	}
 }
 
-// handleEnding handles an event after END: the root's end, who was cut off below it, and
-// that an agent was told to terminate.
+// handleEnding handles an event after END: the root's end, an agent cut off below it,
+// or one that was told to terminate.
 func (t *Tree) handleEnding(e overlay.Event) {
 	switch e := e.(type) {
 	case overlay.EdgeEnded:
@@ -118,7 +118,7 @@ func (t *Tree) handleEnding(e overlay.Event) {
 	}
 }
 
-// leastSweep is how long hosts may be swept at least, however late it is.
+// leastSweep is the least time to sweep hosts, however late it is.
 const leastSweep = time.Second
 
 // Close releases everything. It takes a few seconds at most.
@@ -136,8 +136,8 @@ func (t *Tree) Close() {
 	}
 }
 
-// closeLinks lets go of the agents. What was cut off in the tear-down has been swept by
-// then, as far as it can be: no host keeps golaunch for longer.
+// closeLinks lets go of the agents. Hosts cut off in the tear-down have been swept by
+// then, as far as they can be: none keeps golaunch for longer.
 func (t *Tree) closeLinks() {
 	if !t.deadline.Begun() {
 		t.subtree.Close()
@@ -150,8 +150,9 @@ func (t *Tree) closeLinks() {
 	overlay.Until(by, t.subtree.Close)
 }
 
-// ExplainLoss adds to the loss of a host what the manager has said of its agent.
+// ExplainLoss adds to the loss of a host the manager's word about its agent.
 func (t *Tree) ExplainLoss(f *job.Failure) { t.boot.explainLoss(f) }
 
-// Whole is what the manager has said of its command for all hosts, nil where it has not.
+// Whole returns the manager's word about its command for all hosts, nil if there is
+// none.
 func (t *Tree) Whole(f *job.Failure) *bootstrap.Error { return t.boot.whole(f) }

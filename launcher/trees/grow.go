@@ -17,18 +17,19 @@ type growth struct {
 	died    []overlay.DeadHost
 }
 
-// growthReady is the event of knowing how the hosts are reached, or why not.
+// growthReady is the event of the hosts' addresses and keys being known, or of a
+// failure.
 type growthReady struct{ err error }
 
-// complete has the list of who lives of the hosts that were started from here.
+// complete ends the start of hosts from here: the list of the living ones is there.
 func (t *Tree) complete() {
 	t.starting().seal()
 	t.tellShared()
 	t.settle(t.subtree.ReadyValue())
 }
 
-// settle takes in who lives of the hosts that were started before the tree is up. It is
-// up then, unless the job has others started in place of those that are dead.
+// settle takes in the living ones of the hosts that were started before the tree is up.
+// It is up then, unless the job has others started in place of those that are dead.
 func (t *Tree) settle(ready overlay.Ready) {
 	tried := len(t.hosts)
 	if g := t.growing; g != nil {
@@ -71,7 +72,7 @@ func (t *Tree) Replace(c *Config) {
 func (t *Tree) Extend(c *Config) {
 	g := t.grows(c, false)
 	common := t.boot.common
-	common.MissAfter, common.LateAfter = 0, 0 // what wants them is placed on them already: none may be missing
+	common.MissAfter, common.LateAfter = 0, 0 // ranks are placed on them already: none may be missing
 	g.opening = &boot{common: common, hosts: c.Entries}
 	t.tasks.Go(func() { // ends when the keys are open, which were let go of at the launch, or with the job
 		_, err := g.opening.open(t.ctx, c, nil, t.report) // the root's piper starts them
@@ -111,7 +112,7 @@ func (t *Tree) growthReady(e growthReady) {
 	}
 }
 
-// starting is what the hosts that are being started are reached by.
+// starting returns the means to reach the hosts that are being started.
 func (t *Tree) starting() *boot {
 	if t.growing != nil && t.growing.boot != nil {
 		return t.growing.boot
@@ -119,7 +120,7 @@ func (t *Tree) starting() *boot {
 	return t.boot
 }
 
-// grown takes in the further hosts that are up, or why none is.
+// grown takes in the further hosts that are up, or the reason that none is.
 func (t *Tree) grown(ready overlay.Ready, err error) {
 	g := t.growing
 	if g.early {

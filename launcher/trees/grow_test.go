@@ -16,7 +16,7 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// voice is a Reporter that keeps what it says.
+// voice is a Reporter that keeps its messages.
 type voice struct{ text strings.Builder }
 
 func (v *voice) Say(format string, args ...any)  { fmt.Fprintf(&v.text, format+"\n", args...) }
@@ -42,14 +42,14 @@ func TestHostsDieWhileTheTreeGrows(t *testing.T) {
 	require.Equal(t, dead, tr.growing.died)
 }
 
-// What a job may do without when it begins, a spawn that was placed may not.
+// A job may do without some hosts when it begins, a spawn that was placed may not.
 func TestHostsForASpawnHaveTheirTime(t *testing.T) {
 	tr := New(nil, &voice{})
 	tr.ctx = t.Context()
 	tr.hosts, _ = hostsNamed("a")
 	tr.boot = &boot{common: overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute, MissAfter: time.Second}}}
 	hosts, entries := hostsNamed("a", "b")
-	tr.Extend(&Config{Kind: registry.Local(), Hosts: hosts, Entries: entries}) // which has nothing to open
+	tr.Extend(&Config{Kind: registry.Local(), Hosts: hosts, Entries: entries}) // fork has nothing to open
 	tr.tasks.Wait()
 	require.Equal(t, overlay.Common{StartOptions: overlay.StartOptions{ConnectTimeout: time.Minute}}, tr.growing.opening.common)
 }
@@ -63,7 +63,7 @@ func TestASpawnsHostsCountAsLevels(t *testing.T) {
 	tr.subtree = overlay.NewSubtree(overlay.NewStarter(t.Context(), nil, nil, common, tr.inbox, nil), common, tr.inbox, func(tree.Slot) overlay.Sink { return sink })
 	near, far := memlink.Pair()
 	defer far.Close()
-	hosts := make([]overlay.HostEntry, 5) // the root is above two of whom each is above one
+	hosts := make([]overlay.HostEntry, 5) // the root is above two, each of them above one
 	for i := range hosts {
 		hosts[i].Index = job.HostIndex(i)
 	}

@@ -24,7 +24,7 @@ const mostPassphrase = 1 << 10
 var (
 	errNoTerminal = errors.New("there is no terminal to ask for the passphrase at")
 	errLate       = errors.New("passphrases are asked for before the job is launched")
-	// ErrInterrupted is that of a question that somebody ended, as by Ctrl-C.
+	// ErrInterrupted is the error of a question that somebody ended, as by Ctrl-C.
 	ErrInterrupted = job.Exit(job.ExitINT, "interrupted at the question for a passphrase")
 )
 
@@ -32,7 +32,7 @@ var (
 // and nowhere else. It keeps them in memory, for agents that are started later.
 type Passphrases struct {
 	open  func() (*os.File, error)
-	known map[string][]byte // by the name of what they unlock
+	known map[string][]byte // by the name of the file that they unlock
 	late  bool              // nobody is asked any more
 }
 
@@ -46,7 +46,8 @@ func NewPassphrases() *Passphrases {
 	}}
 }
 
-// get is the passphrase of a file. The one that it told before was wrong if again is set.
+// get returns the passphrase of a file. The one that it returned before was wrong if
+// again is set.
 func (p *Passphrases) get(ctx context.Context, file string, again bool) ([]byte, error) {
 	if word, ok := p.known[file]; ok && !again {
 		return word, nil

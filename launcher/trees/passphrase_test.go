@@ -12,7 +12,7 @@ import (
 	ownunix "github.com/golaunch/golaunch/internal/unix"
 )
 
-// modes is how a terminal stands.
+// modes returns the modes of a terminal.
 func modes(t *testing.T, tty *os.File) unix.Termios {
 	m, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
 	require.NoError(t, err)

@@ -32,13 +32,13 @@ func (t *Tree) Forget(n job.Number, world int) { t.subtree.Worlds.Forget(n, worl
 // Watched notes that the wardens watch their agents: ranks have started.
 func (t *Tree) Watched(m overlay.Message) { t.subtree.Watched(m.From) }
 
-// Since is when a failure took place that a message tells of.
+// Since returns the time of a failure that a message tells of.
 func (t *Tree) Since(m overlay.Message, f job.Failure) time.Time {
 	age, _ := t.subtree.Age(m, f)
 	return time.Now().Add(-age)
 }
 
-// Edges are the links, for a goroutine that is to send on them.
+// Edges returns the links, for a goroutine that is to send on them.
 func (t *Tree) Edges() []*overlay.Edge { return t.subtree.Edges() }
 
 // Suspend announces that this process is about to be stopped, or runs again.
@@ -47,7 +47,7 @@ func (t *Tree) Suspend(on bool) error { return t.subtree.Suspend(on) }
 // rooted reports whether there is a root agent.
 func (t *Tree) rooted() bool { return t.subtree.Degree() > 0 }
 
-// Root is the host of the root agent, if there is one.
+// Root returns the host of the root agent, if there is one.
 func (t *Tree) Root() (host overlay.HostEntry, ok bool) {
 	for slot := range t.subtree.Children {
 		return t.subtree.Host(slot), true
@@ -70,10 +70,10 @@ func (t *Tree) Up() bool { return t.up }
 // Growing reports whether further hosts are being started.
 func (t *Tree) Growing() bool { return t.growing != nil }
 
-// Hosts are those that live, and those that are dead, as far as the job was told.
+// Hosts returns the living hosts and the dead ones, as far as the job was told.
 func (t *Tree) Hosts() overlay.Ready { return t.live }
 
-// Known is what is known of the hosts: which live, and which are dead.
+// Known returns the living hosts and the dead ones, as far as the tree knows.
 func (t *Tree) Known() overlay.Ready {
 	if t.up {
 		return t.live
@@ -81,7 +81,7 @@ func (t *Tree) Known() overlay.Ready {
 	return t.subtree.ReadyValue()
 }
 
-// HowFar is how far the start is.
+// HowFar returns the progress of the start.
 func (t *Tree) HowFar() overlay.Progress {
 	p := t.progress
 	p.Merge(t.subtree.Slowest())
@@ -91,8 +91,8 @@ func (t *Tree) HowFar() overlay.Progress {
 	return p
 }
 
-// Starts are the starts of agents from here, for a trace.
+// Starts returns the starts of agents from here, for a trace.
 func (t *Tree) Starts() []report.Start { return t.subtree.Starts() }
 
-// OnOurClock puts what nodes tell of times on the launcher's clock.
+// OnOurClock puts the times of nodes on the launcher's clock.
 func (t *Tree) OnOurClock(nodes []report.Node) { t.subtree.TellClocks(nodes, 0) }

@@ -54,12 +54,12 @@ func (q *requests) sign(slot tree.Slot, ask overlay.SignRequest) {
 	})
 }
 
-// maxAnswers is how many requests of agents may wait for an answer, for each host:
-// it is tried a few times, and hedged.
+// maxAnswers bounds the requests of agents that wait for an answer, for each host: it
+// is tried a few times, and hedged.
 const maxAnswers = 16
 
-// later answers a request as decide does, which may take its time. Agents that ask
-// for more at once than they can have hosts to start are refused for now.
+// later answers a request by decide, which may take its time. Agents that ask for more
+// at once than they can have hosts to start are refused for now.
 func (q *requests) later(slot tree.Slot, answer overlay.SignAnswer, decide func(*overlay.SignAnswer)) {
 	if most := int64(maxAnswers * len(q.tree.hosts)); q.waiting.Load() >= most {
 		answer.Refusal = fmt.Sprintf("%d requests wait for an answer already", most)
@@ -74,8 +74,8 @@ func (q *requests) later(slot tree.Slot, answer overlay.SignAnswer, decide func(
 	})
 }
 
-// summon has an agent call another, for whom it is. That the caller lies below
-// whom it is to call was checked on the way, as in sign.
+// summon has an agent call another one, which asks for it. The messages' way has
+// checked that the caller lies below that one, as in sign.
 func (q *requests) summon(slot tree.Slot, ask overlay.Summon) {
 	answer := overlay.SignAnswer{ID: ask.ID}
 	if !q.below(slot, ask.By) || !q.below(slot, ask.Host) {
@@ -90,8 +90,8 @@ func (q *requests) summon(slot tree.Slot, ask overlay.Summon) {
 	})
 }
 
-// address tells an agent what address a host has that it is to start, once the name
-// resolves here. That it may ask was checked on the way, as in sign.
+// address tells an agent the address of a host that it is to start, once the name
+// resolves here. The message's way has checked its right to ask, as in sign.
 func (q *requests) address(slot tree.Slot, ask overlay.AddrRequest) {
 	answer := overlay.SignAnswer{ID: ask.ID}
 	boot := q.tree.starting()

@@ -91,8 +91,8 @@ func ask(t *testing.T, tr *Tree, key []byte, hostKey ssh.Signer, by, host job.Ho
 	return nil
 }
 
-// The launcher knows what lies in whose range: of four hosts at degree 2, a
-// starts b and d, and b starts c.
+// The launcher knows the ranges of agents: of four hosts at degree 2, a starts b and d,
+// and b starts c.
 func TestSignaturesByRange(t *testing.T) {
 	hostKey, _ := signer(t)
 	tr, key := signing(t, hostKey)
@@ -164,7 +164,7 @@ func TestRequestsThatWaitAreBounded(t *testing.T) {
 	require.Zero(t, tr.requests.waiting.Load())
 }
 
-// Hosts that share a key are named, once the tree is up and to who wants to know.
+// Hosts that share a key are named, once the tree is up, with -v.
 func TestHostsThatShareAKeyAreNamed(t *testing.T) {
 	hostKey, _ := signer(t)
 	for verbose, want := range map[int]string{0: "", 1: "hosts a,b,c,d share a host key: each of them can pass for the others\n"} {
@@ -176,7 +176,7 @@ func TestHostsThatShareAKeyAreNamed(t *testing.T) {
 	}
 }
 
-// Who may ask for whom goes by the ranges that the root starts, also where a network
+// Rights to ask for a host go by the ranges that the root starts, also where a network
 // cuts them: b has nobody below it, c has d.
 func TestSignaturesFollowTheCuts(t *testing.T) {
 	hostKey, _ := signer(t)
@@ -191,7 +191,8 @@ func TestSignaturesFollowTheCuts(t *testing.T) {
 	require.ErrorContains(t, ask(t, tr, key, hostKey, 1, 2), "b may not ask for c")
 }
 
-// The launcher answers for whom an agent is to start, by what its resolver says then.
+// The launcher answers for hosts that an agent is to start, by its resolver's answer at
+// that time.
 func TestAddressesOfHosts(t *testing.T) {
 	hostKey, _ := signer(t)
 	tr, _ := signing(t, hostKey) // a job of four, whose root is host 0

@@ -1,9 +1,9 @@
-// Package trees has the launcher's side of a tree: the agents of a set of hosts, from the
-// first connection to the last END. It starts them, answers what they ask, knows who lives,
-// and carries the messages of a job, which it knows by an interface.
+// Package trees has the launcher's side of a tree: the agents of a set of hosts, from
+// the first connection to the last END. It starts them, answers their requests, knows
+// the living ones, and carries the messages of a job, which it knows by an interface.
 //
-// Not here: what a job is, and what a user sees of it (package launcher), how hosts are
-// reached (package bootstrap).
+// Not here: jobs, and their account to the user (package launcher), ways to reach hosts
+// (package bootstrap).
 package trees
 
 import (
@@ -34,7 +34,7 @@ type Tree struct {
 
 	ctx   context.Context
 	stop  context.CancelFunc
-	tasks sync.WaitGroup // what answers requests of agents, sends files, makes schedules
+	tasks sync.WaitGroup // to answer requests of agents, send files, make schedules
 
 	boot     *boot
 	growing  *growth // nil while no further hosts are started
@@ -48,15 +48,15 @@ type Tree struct {
 	live     overlay.Ready      // hosts that live, once the tree is up
 	died     []overlay.DeadHost // since they were ready, before the tree is up
 	forgers  map[job.HostIndex]bool
-	progress overlay.Progress // what the root has told of the start
+	progress overlay.Progress // of the start, as the root has told it
 
 	killed   bool // nothing more is started
 	deadline overlay.Deadline
 	cut      bool // the user was told of a host that was cut off
 }
 
-// OwnFiles is how many files golaunch may have open, but for its output files: it has one
-// link, and for a moment a few more connections.
+// OwnFiles bounds golaunch's open files, but for its output files: it has one link, and
+// for a moment a few more connections.
 const OwnFiles = 32
 
 // Events of the tree itself, beside those of package overlay.
@@ -88,11 +88,11 @@ func New(j Job, report Reporter) *Tree {
 	return t
 }
 
-// Open gets hold of what it takes to reach the hosts. sink takes what ranks write, in the
+// Open opens the means to reach the hosts. sink takes the ranks' output, in the
 // goroutine that reads the root's link.
 func (t *Tree) Open(ctx context.Context, c *Config, sink overlay.Sink) (err error) {
 	if c.Kind.Orphans {
-		// What a root that dies leaves behind here becomes ours to end.
+		// Processes that a dead root leaves behind here become ours to end.
 		if err := unix.Subreaper(); err != nil {
 			return err
 		}
@@ -115,10 +115,10 @@ func (t *Tree) Begin() {
 	t.subtree.Begin(overlay.Ready{}, t.boot.start, 1)
 }
 
-// ID tells the tree from all others.
+// ID returns the tree's own name.
 func (t *Tree) ID() string { return t.id }
 
-// Marks tell when each phase of the start, and of the end, was over.
+// Marks returns the end of each phase of the start and of the end.
 func (t *Tree) Marks() []Mark { return t.clock }
 
 // Context ends with the tree.
@@ -192,7 +192,7 @@ func (t *Tree) joined(e overlay.Joined) {
 	}
 }
 
-// message handles one of the root, or hands it to the job.
+// message handles a message of the root, or hands it to the job.
 func (t *Tree) message(m overlay.Message) error {
 	switch m.Header.Kind {
 	case overlay.KindReady:
@@ -229,9 +229,9 @@ func (t *Tree) message(m overlay.Message) error {
 	return t.job.Message(m)
 }
 
-// dropped reports whether a message that is found wrong here, and could not be on its
-// way, is one that the root has passed on as it was: then nobody loses a link, as any on
-// the way can have written it.
+// dropped reports whether the root has passed on, as it was, a message whose fault only
+// the launcher can find: then nobody loses a link, as any agent on the way can have
+// written it.
 func (t *Tree) dropped(m overlay.Message, err error) bool {
 	root, from := t.subtree.Host(m.From), m.Header.From
 	if !overlay.ForLauncher(m.Header.Kind) || from == root.Index {
@@ -275,10 +275,10 @@ func (t *Tree) rootClock(m overlay.Message, p overlay.Pong) error {
 	return err
 }
 
-// hostName is what the user calls a host.
+// hostName returns the user's name of a host.
 func (t *Tree) hostName(h job.HostIndex) string { return HostName(t.hosts, t.relays, h) }
 
-// called is hostName of a host that somebody speaks of, which need not be one.
+// called returns hostName for a number that need not be a host's.
 func (t *Tree) called(h job.HostIndex) string {
 	if h < 0 || int(h) >= len(t.hosts)+len(t.relays) {
 		return "another host"
@@ -286,7 +286,7 @@ func (t *Tree) called(h job.HostIndex) string {
 	return t.hostName(h)
 }
 
-// HostName is what the user calls one of hosts and relays.
+// HostName returns the user's name of one of hosts and relays.
 func HostName(hosts []job.Host, relays []string, h job.HostIndex) string {
 	switch {
 	case h < 0 || int(h) >= len(hosts)+len(relays):

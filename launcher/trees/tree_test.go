@@ -15,10 +15,10 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// heardJob is a job that keeps what it hears of its tree.
+// heardJob is a job that keeps the news of its tree.
 type heardJob struct {
 	heard    []string
-	replaces int // how often it has hosts started in place of dead ones
+	replaces int // times to have hosts started in place of dead ones
 	over     bool
 }
 
@@ -84,8 +84,8 @@ func live(hosts ...job.HostIndex) (r overlay.Ready) {
 	return r
 }
 
-// The job hears once who lives, and then that the tree is up; of losses before with those
-// that never came, of later ones each.
+// The job hears the living hosts once, and then that the tree is up; of losses before
+// with those that never came, of later ones each.
 func TestTheJobHearsOfItsTree(t *testing.T) {
 	j := &heardJob{}
 	tr, _ := rooted(t, j)
