@@ -17,14 +17,14 @@ import (
 // command is one subcommand. Help, completion and man pages come from it.
 type command struct {
 	name  string
-	usage string // what follows "golaunch" on its command line
-	help  string // what it does, in one line
+	usage string // the command line after "golaunch"
+	help  string // its purpose, in one line
 	// head and tail are the text of its help before and after the flags.
 	head, tail func() string
-	// words are what its arguments may be; nil where they are files, or of run the
+	// words returns the words for its arguments; nil where they are files, or of run the
 	// program and its own.
 	words func() []string
-	// setup returns its flags, and what carries out the words that follow its name.
+	// setup returns its flags, and the action for the words that follow its name.
 	setup func() (*pflag.FlagSet, action)
 }
 
@@ -62,11 +62,11 @@ func commands() []command {
 
 func noText() string { return "" }
 
-// noWords are those of a command that takes flags alone.
+// noWords returns those of a command that takes flags alone.
 func noWords() []string { return nil }
 
-// run is golaunch from its arguments to its exit status. A command is the first
-// argument; else all of them are those of run.
+// run carries out golaunch from its arguments to its exit status. A command is the
+// first argument; else all of them are those of run.
 func run(ctx context.Context, args []string, stdio launcher.IO, launch launchFunc) int {
 	name := defaultCommand
 	if len(args) > 0 && findCommand(args[0]) != nil {
@@ -90,7 +90,7 @@ func findCommand(name string) *command {
 	return &all[i]
 }
 
-// commandNames are the words by which commands are called.
+// commandNames returns the words by which commands are called.
 func commandNames() []string {
 	var names []string
 	for _, c := range commands() {

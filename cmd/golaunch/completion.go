@@ -12,7 +12,7 @@ import (
 	"github.com/golaunch/golaunch/cmd/golaunch/internal/flags"
 )
 
-// shellNames are the arguments of completion.
+// shellNames returns the arguments of completion.
 func shellNames() []string { return []string{"bash", "zsh", "fish"} }
 
 // completionHead stands before the flags in the help of completion.
@@ -26,7 +26,7 @@ puts it where the shells look; by hand:
 `
 }
 
-// setupCompletion is the command that prints the script of a shell.
+// setupCompletion sets up the command that prints the script of a shell.
 func setupCompletion() (*pflag.FlagSet, action) {
 	f := flags.New("completion")
 	return f, parsed("completion", f, func(e env, args []string) (int, error) {
@@ -76,7 +76,7 @@ func places() []place {
 // appPlace is the place of the flags of a further app.
 const appPlace = "app"
 
-// dashedNames are the names of a flag as they are typed.
+// dashedNames returns the names of a flag as they are typed.
 func dashedNames(f *pflag.Flag) []string {
 	if f.Shorthand == "" {
 		return []string{"--" + f.Name}
@@ -94,5 +94,5 @@ func fill(script string, parts map[string][]string) string {
 	return strings.NewReplacer(all...).Replace(script)
 }
 
-// quoted is a text as one word of a shell.
+// quoted returns a text as one word of a shell.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -13,7 +13,7 @@ import (
 //go:embed completion/golaunch.bash
 var bashScript string
 
-// bashCompletion is the script of bash.
+// bashCompletion returns the script of bash.
 func bashCompletion() string {
 	var takes, parts []string
 	for _, p := range places() {
@@ -35,7 +35,7 @@ func bashCompletion() string {
 	return fill(bashScript, map[string][]string{"@TAKES@": takes, "@PARTS@": parts})
 }
 
-// bashValue is what the value of a flag is, as _golaunch_value understands it.
+// bashValue describes the value of a flag to _golaunch_value.
 func bashValue(f *pflag.Flag) string {
 	switch {
 	case flags.Has(f, flags.FilesKey):

@@ -13,7 +13,7 @@ import (
 //go:embed completion/golaunch.fish
 var fishScript string
 
-// fishCompletion is the script of fish.
+// fishCompletion returns the script of fish.
 func fishCompletion() string {
 	var valued, commands, arguments, flags []string
 	for _, p := range places() {
@@ -31,7 +31,7 @@ func fishCompletion() string {
 			}
 			_, text := pflag.UnquoteUsage(f)
 			flags = append(flags, at+names+fishValue(f)+" -d "+quoted(text))
-			if f.NoOptDefVal == "" && p.name != appPlace { // whose flags are run's as well
+			if f.NoOptDefVal == "" && p.name != appPlace { // an app's flags are run's as well
 				valued = append(append(valued, dashedNames(f)...), "-"+f.Name)
 			}
 		}
@@ -44,7 +44,7 @@ func fishCompletion() string {
 	})
 }
 
-// fishValue are the options by which fish completes the value of a flag.
+// fishValue returns the options by which fish completes the value of a flag.
 func fishValue(f *pflag.Flag) string {
 	switch {
 	case f.NoOptDefVal != "":

@@ -13,7 +13,7 @@ import (
 //go:embed completion/golaunch.zsh
 var zshScript string
 
-// zshCompletion is the script of zsh.
+// zshCompletion returns the script of zsh.
 func zshCompletion() string {
 	brackets := strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`)
 	var commands, arguments []string
@@ -53,7 +53,7 @@ func zshCompletion() string {
 	return fill(zshScript, map[string][]string{"@COMMANDS@": commands, "@ARGUMENTS@": arguments})
 }
 
-// zshRepeat says that a flag may be repeated, or what it excludes: itself.
+// zshRepeat marks a flag that may be repeated, or excludes the flag itself.
 func zshRepeat(f *pflag.Flag) string {
 	if flags.Has(f, flags.RepeatKey) {
 		return "*"
@@ -61,7 +61,7 @@ func zshRepeat(f *pflag.Flag) string {
 	return "(" + strings.Join(dashedNames(f), " ") + ")"
 }
 
-// zshValue is the part of a flag's specification that tells of its value.
+// zshValue returns the part of a flag's specification about its value.
 func zshValue(f *pflag.Flag) string {
 	if f.NoOptDefVal != "" {
 		return ""

@@ -41,12 +41,12 @@ Without hosts it looks at an allocation's, or at this machine.
 `
 }
 
-// doctorFlags are flags of run, which doctor hands on.
+// doctorFlags returns flags of run, which doctor hands on.
 func doctorFlags() []string {
 	return []string{"hosts", "hostfile", "exclude", "bootstrap", "ssh-config", "ssh-option", "exec-command", "connect-timeout", "wait", "copy-agent", "agent-path", "verbose"}
 }
 
-// setupDoctor is the command that looks at hosts.
+// setupDoctor sets up the command that looks at hosts.
 func setupDoctor() (*pflag.FlagSet, action) {
 	f := flags.New("doctor")
 	f.SetInterspersed(true) // all words are its own
@@ -84,7 +84,7 @@ func (v handedOn) Set(s string) error {
 	return nil
 }
 
-// examine runs a rank on each host and shows what all have found.
+// examine runs a rank on each host and shows the findings of all.
 func examine(e env, flags []string) (int, error) {
 	o, err := doctorJob(e, flags)
 	if err != nil {
@@ -112,8 +112,8 @@ func examine(e env, flags []string) (int, error) {
 	return 0, nil
 }
 
-// doctorJob is the job that looks at hosts. Variables tell how they are reached; those
-// by which the rank's line would go elsewhere do not count.
+// doctorJob returns the job that looks at hosts. Variables set the way to reach them;
+// those that send the rank's line elsewhere do not count.
 func doctorJob(e env, flags []string) (o launcher.Options, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -163,14 +163,14 @@ func doctorJob(e env, flags []string) (o launcher.Options, err error) {
 	return o, nil
 }
 
-// diagnoses are the findings of the ranks, as text, hosts that are alike together. What
-// golaunch said is why some have no agent.
+// diagnoses returns the findings of the ranks, as text, hosts that are alike together.
+// Golaunch's own words, said, explain hosts without an agent.
 func diagnoses(printed, said string, hosts []job.Host, from, to time.Time) (text string, problems bool, err error) {
 	at := map[string]int{} // of a host among the user's
 	for i, h := range hosts {
 		at[h.Name] = i
 	}
-	groups := map[string][]job.Host{} // that are alike, by what is said of them
+	groups := map[string][]job.Host{} // that are alike, by their text
 	heard := map[string]bool{}
 	var everyone []doctor.Found
 	for line := range strings.Lines(printed) {
@@ -223,17 +223,17 @@ func diagnoses(printed, said string, hosts []job.Host, from, to time.Time) (text
 	return b.String(), problems, nil
 }
 
-// silence explains why nothing was heard of hosts, by what golaunch said: they have no agent, or
-// the loss of a host has ended the job before they told.
+// silence explains hosts of which nothing was heard, by golaunch's own words: they have
+// no agent, or the loss of a host has ended the job before they told.
 func silence(said string) string {
-	what, reasons := "no agent could be started", ""
+	problem, reasons := "no agent could be started", ""
 	for line := range strings.Lines(said) {
-		if why, ok := strings.CutPrefix(line, "golaunch:   host"); ok {
-			reasons += "             host" + why
-		} else if why, ok := strings.CutPrefix(line, "golaunch: host"); ok && strings.Contains(line, " (rank") {
-			what = "nothing was found out: the job ended before, with the loss of a host"
-			reasons += "             host" + why
+		if reason, ok := strings.CutPrefix(line, "golaunch:   host"); ok {
+			reasons += "             host" + reason
+		} else if reason, ok := strings.CutPrefix(line, "golaunch: host"); ok && strings.Contains(line, " (rank") {
+			problem = "nothing was found out: the job ended before, with the loss of a host"
+			reasons += "             host" + reason
 		}
 	}
-	return "  problem    " + what + "\n" + reasons
+	return "  problem    " + problem + "\n" + reasons
 }

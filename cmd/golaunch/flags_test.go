@@ -67,7 +67,7 @@ func TestCommands(t *testing.T) {
 	assert.True(t, seen[defaultCommand])
 }
 
-// A command that stands behind a flag is a program's name; who meant the command is told.
+// A command that stands behind a flag is a program's name; a hint tells of the command.
 func TestACommandBehindFlags(t *testing.T) {
 	missing := func(context.Context, launcher.Options, launcher.IO) int { return job.ExitNotFound }
 	for _, c := range []struct{ line, want string }{

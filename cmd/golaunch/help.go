@@ -16,7 +16,7 @@ import (
 // version is set by release builds (-ldflags "-X main.version=v1.2.3").
 var version string
 
-// versionLine is the output of --version.
+// versionLine returns the output of --version.
 func versionLine() string {
 	v := version
 	if info, ok := debug.ReadBuildInfo(); ok && v == "" {
@@ -94,7 +94,7 @@ All flags, commands and exit statuses: golaunch --help. More: golaunch help WORD
 golaunch help output, of a flag, a command or a topic (golaunch help help); man golaunch.
 `
 
-// usageText is the page for the first day.
+// usageText returns the page for the first day.
 func usageText(f *pflag.FlagSet) string {
 	width := 0
 	for _, name := range usedMost {
@@ -120,7 +120,7 @@ func statusText() string {
 	return b.String()
 }
 
-// text is the help of a command with these flags.
+// text returns the help of a command with these flags.
 func (c command) text(f *pflag.FlagSet) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Usage: golaunch %s\n\n%s", c.usage, c.head())
@@ -146,7 +146,7 @@ func groupText(f *pflag.FlagSet, group string) string {
 	return b.String()
 }
 
-// groupOf is the group of a flag in the help.
+// groupOf returns the group of a flag in the help.
 func groupOf(f *pflag.Flag) string {
 	if g := f.Annotations[flags.GroupKey]; g != nil {
 		return g[0]
@@ -154,7 +154,7 @@ func groupOf(f *pflag.Flag) string {
 	return groupNone
 }
 
-// flagColumn is a flag's names and value.
+// flagColumn renders a flag's names and value.
 func flagColumn(f *pflag.Flag) string {
 	name := "    --" + f.Name
 	if f.Shorthand != "" {

@@ -18,7 +18,7 @@ type topic struct {
 	text       func() string
 }
 
-// topics are the parts of the help of run, and its groups of flags.
+// topics returns the parts of the help of run, and its groups of flags.
 func topics() []topic {
 	all := []topic{
 		{"examples", "command lines", func() string { return examples }},
@@ -69,7 +69,7 @@ Topics:
 	return b.String()
 }
 
-// helpWords are the words that help knows.
+// helpWords returns the words that help knows.
 func helpWords() []string {
 	var words []string
 	for _, c := range commands() {
@@ -83,7 +83,7 @@ func helpWords() []string {
 	return slices.Compact(words)
 }
 
-// setupHelp is the command that explains a word.
+// setupHelp sets up the command that explains a word.
 func setupHelp() (*pflag.FlagSet, action) {
 	f := flags.New("help")
 	act := parsed("help", f, func(e env, args []string) (int, error) {
@@ -116,7 +116,7 @@ func setupHelp() (*pflag.FlagSet, action) {
 // alsoCalled are topics by other words for them.
 var alsoCalled = map[string]string{"ctrl-c": "signals", "ctrl-z": "signals"}
 
-// explain returns what there is to say of a word, as each of the things that it is.
+// explain returns the explanations of a word, as each of the things that it is.
 func explain(word string) []string {
 	name := strings.TrimLeft(word, "-")
 	bare := name == word
@@ -130,7 +130,7 @@ func explain(word string) []string {
 		if flag == nil && len(name) == 1 {
 			flag = f.ShorthandLookup(name)
 		}
-		if flag != nil && (flag.Name != "help" || !bare && c.name == defaultCommand) { // which all have
+		if flag != nil && (flag.Name != "help" || !bare && c.name == defaultCommand) { // every command has --help
 			parts = append(parts, explainFlag(c, flag))
 		}
 	}

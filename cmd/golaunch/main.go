@@ -3,8 +3,8 @@
 //
 // The package holds the command line only: the table of commands, their flags and
 // environment variables, help and completion, the `:`-separated apps, the words of
-// other launchers, the environment that ranks inherit, and where host names come
-// from. What is done with them is package launcher.
+// other launchers, the environment that ranks inherit, and the sources of host names.
+// Package launcher acts on them.
 package main
 
 import (

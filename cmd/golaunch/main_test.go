@@ -36,8 +36,8 @@ func runWith(launch launchFunc) int {
 	return run(context.Background(), os.Args[1:], stdio, launch)
 }
 
-// showOptions stands in for launcher.Run and prints what it would be told,
-// leaving out what is as by default.
+// showOptions stands in for launcher.Run and prints its options, but for those that are
+// as by default.
 func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	if err := o.Validate(); err != nil {
 		return end(stdio.Stderr, err)
@@ -65,11 +65,11 @@ func showOptions(_ context.Context, o launcher.Options, stdio launcher.IO) int {
 	return 0
 }
 
-// unshown are fields that are shown otherwise, or that many lines have of golaunch itself or
-// by habit.
+// unshown has fields that are shown otherwise, or that many lines have of golaunch
+// itself or by habit.
 var unshown = []string{"Apps", "Env", "EnvGiven", "Dir", "Environ", "Network", "Allocation", "RankHosts", "Wish", "Rule", "Names"}
 
-// shownAs are fields that flags do not bear the name of.
+// shownAs has the flags of fields with other names.
 var shownAs = map[string]string{"OutPattern": "out", "ErrPattern": "err", "List": "hosts", "File": "report", "TraceFile": "trace", "ProfileFile": "profile"}
 
 // showDifferences shows the fields of options that are not as by default, by the names of
@@ -104,7 +104,8 @@ func showDifferences(w io.Writer, v, def reflect.Value) {
 	}
 }
 
-// flagOf is the name of a field as flags are written: GPUsPerRank is gpus-per-rank.
+// flagOf returns the name of a field as flags are written: GPUsPerRank is
+// gpus-per-rank.
 func flagOf(field string) string {
 	words := regexp.MustCompile(`([A-Z]+)([A-Z][a-z])|([a-z])([A-Z])`).ReplaceAllString(strings.Replace(field, "GPUs", "Gpus", 1), "$1$3-$2$4")
 	return strings.ToLower(words)

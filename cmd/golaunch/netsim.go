@@ -24,7 +24,7 @@ type netsimFlags struct {
 	barrier bool
 }
 
-// netsimVerbs is the table of what netsim does.
+// netsimVerbs returns the verbs of netsim.
 func netsimVerbs() verbTable[netsimFlags] {
 	return verbTable[netsimFlags]{
 		{"list", "", "", "the algorithms", (*netsimFlags).list},
@@ -38,7 +38,7 @@ func netsimUsage() string {
 	return "netsim " + strings.Join(netsimVerbs().names(), "|") + " [FLAG]... [NAME]"
 }
 
-// netsimWords are the words that netsim takes.
+// netsimWords returns the words that netsim takes.
 func netsimWords() []string { return slices.Concat(netsimVerbs().names(), algorithms.Names()) }
 
 // netsimHead stands before the flags in the help of netsim.
@@ -65,10 +65,10 @@ reduce-scatter, and else of the whole vector.
 `
 }
 
-// rankOrders are the orders in which hosts get ranks.
+// rankOrders returns the orders in which hosts get ranks.
 func rankOrders() []string { return []string{"given", "best", "shuffled"} }
 
-// setupNetsim is the command that tells what collective operations cost.
+// setupNetsim sets up the command that tells the costs of collective operations.
 func setupNetsim() (*pflag.FlagSet, action) {
 	t := &netsimFlags{sizes: []int{64 << 10}, order: "given", startup: time.Microsecond}
 	t.format, t.seed = "text", arrange.Seed
@@ -87,7 +87,7 @@ func setupNetsim() (*pflag.FlagSet, action) {
 	return f, parsed("netsim", f, t.run)
 }
 
-// netsimFormats are those of what netsim prints.
+// netsimFormats returns the formats of netsim's output.
 func netsimFormats() []string { return formats()[:2] }
 
 // run carries out the verb.
@@ -121,7 +121,7 @@ func (t *netsimFlags) list(e env, _ []string) (int, error) {
 	return e.print(b.String())
 }
 
-// one is the number of a flag that sweep alone takes several of.
+// one returns the number of a flag that sweep alone takes several of.
 func one(flag string, numbers []int) (int, error) {
 	if len(numbers) > 1 {
 		return 0, fmt.Errorf("%s: %d of them; sweep takes several", flag, len(numbers))

@@ -75,8 +75,8 @@ func (t *netsimFlags) export(e env, words []string) (int, error) {
 	return e.print(text)
 }
 
-// checkWithoutNetwork fails where no network is said but needed, for the number of
-// ranks or for what else is said.
+// checkWithoutNetwork fails if no network is said but needed, for the number of ranks
+// or for other flags.
 func (t *netsimFlags) checkWithoutNetwork(ranks int) error {
 	switch {
 	case t.topology != "":
@@ -89,7 +89,7 @@ func (t *netsimFlags) checkWithoutNetwork(ranks int) error {
 	return nil
 }
 
-// text is the schedule in JSON, a stage on each line.
+// text renders the schedule in JSON, a stage on each line.
 func (x *exported) text(s netsim.Schedule) (string, error) {
 	head, err := json.Marshal(x)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// What netsim takes on, so that it answers within about half a minute.
+// Bounds of netsim's work, so that it answers within about half a minute.
 const (
 	maxSimRanks  = 1 << 20
 	maxRouted    = 1 << 25 // messages
@@ -28,8 +28,7 @@ type placed struct {
 	hosts []topology.Node
 }
 
-// place puts ranks on hosts: blocks as large as their slots, in the order that the
-// flags say.
+// place puts ranks on hosts: blocks as large as their slots, in the order of the flags.
 func (t *netsimFlags) place(e env) (*placed, error) {
 	n, err := t.load(e.stdio.Stderr)
 	if err == nil {
@@ -71,7 +70,7 @@ func (t *netsimFlags) place(e env) (*placed, error) {
 	return p, nil
 }
 
-// tooMany is the error of more ranks than there is place for.
+// tooMany returns the error of more ranks than places.
 func (p *placed) tooMany(ranks int) error {
 	return fmt.Errorf("-n %d: the hosts hold %s; name more, or give them slots, as in -H 'h[0-15]:4'", ranks, count(len(p.hosts), "rank"))
 }
@@ -89,7 +88,7 @@ type simulated struct {
 	Count     int              `json:"stage_count"`
 	Stages    []simulatedStage `json:"stages,omitempty"` // of run alone
 	Total     simulatedStage   `json:"total"`
-	Note      string           `json:"note,omitempty"` // why it was not simulated
+	Note      string           `json:"note,omitempty"` // the reason that it was not simulated
 }
 
 // simulatedStage is the cost of a stage, or of all: then the busiest link is that of
@@ -105,7 +104,7 @@ type simulatedStage struct {
 	Ended *float64 `json:"simulated_end_seconds,omitempty"`
 }
 
-// tooManyMessages says whether a schedule has more messages than that.
+// tooManyMessages reports whether a schedule has more messages than that.
 func tooManyMessages(s netsim.Schedule, most int) bool {
 	var messages []netsim.Message
 	for i := range s.Stages {
@@ -117,7 +116,7 @@ func tooManyMessages(s netsim.Schedule, most int) bool {
 	return false
 }
 
-// simulate works out what an algorithm costs.
+// simulate works out the cost of an algorithm.
 func (t *netsimFlags) simulate(p *placed, a *netsim.Algorithm, ranks, size int) (*simulated, error) {
 	if ranks = cmp.Or(ranks, len(p.hosts)); ranks > len(p.hosts) {
 		return nil, p.tooMany(ranks)
@@ -229,7 +228,7 @@ func (t *netsimFlags) sweep(e env, words []string) (int, error) {
 	return e.print(sweepText(rows))
 }
 
-// text is a table of all stages.
+// text renders a table of all stages.
 func (r *simulated) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s, %d bytes\n", r.Algorithm, count(r.Ranks, "rank"), r.Size)
@@ -248,7 +247,7 @@ func (r *simulated) text() string {
 	return b.String()
 }
 
-// sweepText is a table with a line for each number of ranks and size.
+// sweepText renders a table with a line for each number of ranks and size.
 func sweepText(rows []*simulated) string {
 	var b strings.Builder
 	r := rows[0]
@@ -267,7 +266,7 @@ func sweepText(rows []*simulated) string {
 	return strings.TrimSuffix(b.String(), "\n") + "\n"
 }
 
-// costHead is the head of what text has.
+// costHead is the head of text's table.
 const costHead = "messages\tbytes\tmost on a link\tbytes on a link\tmodel µs\tsimulated end µs\t"
 
 func (s *simulatedStage) text() string {

@@ -22,13 +22,13 @@ const variableTopology = "GOLAUNCH_TOPOLOGY"
 // networks finds the network of a job.
 type networks struct {
 	asked cmdline.Network
-	w     io.Writer // for what takes long
+	w     io.Writer // for news of long work
 	quiet bool
 	tell  cmdline.Teller
 }
 
-// findNetwork is the network that --topology names, nil if there is none. What it
-// does not refuse it tells.
+// findNetwork returns the network that --topology names, nil if there is none. Faults
+// that it does not refuse are told.
 func findNetwork(w io.Writer, asked cmdline.Network, m machine.Machine, quiet bool, tell cmdline.Teller) (*launcher.Network, error) {
 	f := networks{asked, w, quiet, tell}
 	switch asked.Topology {
@@ -55,7 +55,7 @@ func findNetwork(w io.Writer, asked cmdline.Network, m machine.Machine, quiet bo
 	return network, err
 }
 
-// read is a network with its routes.
+// read returns a network with its routes.
 func (f *networks) read(from string) (*network, error) {
 	n, err := readNetwork(f.w, from)
 	if err == nil {
@@ -64,8 +64,8 @@ func (f *networks) read(from string) (*network, error) {
 	return n, err
 }
 
-// auto is the first network of those that this machine knows of. One that is
-// wrong is told, and is no reason not to run.
+// auto returns the first network of those that this machine knows of. A bad one is
+// told, and does not keep a job from running.
 func (f *networks) auto(getenv func(string) string) (*launcher.Network, error) {
 	known := networksKnown(getenv)
 	if len(known) == 0 {
@@ -86,7 +86,7 @@ func (f *networks) auto(getenv func(string) string) (*launcher.Network, error) {
 	return nil, nil
 }
 
-// networksKnown are files and words of networks, the best first: that of the
+// networksKnown returns files and words of networks, the best first: that of the
 // allocation's resource manager, if it has one, and that of the site.
 func networksKnown(getenv func(string) string) (list []string) {
 	if getenv("SLURM_JOB_ID") != "" || getenv("SLURM_JOB_NODELIST") != "" {
@@ -107,7 +107,7 @@ func networksKnown(getenv func(string) string) (list []string) {
 	return list
 }
 
-// use is a network with the user's word for its hosts.
+// use returns a network with the user's word for its hosts.
 func (f *networks) use(n *network) (*launcher.Network, error) {
 	names, err := readMap(f.w, f.asked.MapFile)
 	if err != nil {
@@ -128,7 +128,7 @@ func (f *networks) use(n *network) (*launcher.Network, error) {
 	}, nil
 }
 
-// age is how old something is, for people.
+// age renders the age of something.
 func age(d time.Duration) string {
 	for _, unit := range []struct {
 		length time.Duration

@@ -28,7 +28,7 @@ type reportFlags struct {
 	collectives string
 }
 
-// collectivesWords are the words of --collectives.
+// collectivesWords returns the words of --collectives.
 func collectivesWords() []string { return []string{"mpich", "none"} }
 
 // reportHead stands before the flags in the help of report.
@@ -51,7 +51,7 @@ the route. Without it messages stay within a node or leave it.
 `
 }
 
-// setupReport is the command that writes a page.
+// setupReport sets up the command that writes a page.
 func setupReport() (*pflag.FlagSet, action) {
 	t := &reportFlags{output: "report.html", collectives: collectivesWords()[0]}
 	f := flags.New("report")
@@ -123,8 +123,8 @@ func (t *reportFlags) stdinOnce(files []string) error {
 	return nil
 }
 
-// reportNetwork is the network that the flags name, nil if they name none. What takes
-// long is told on w.
+// reportNetwork returns the network that the flags name, nil if they name none. Long
+// work is told on w.
 func (t *reportFlags) reportNetwork(w io.Writer) (*page.Network, error) {
 	if t.topology == "" {
 		if t.tables != "" || t.mapFile != "" {
@@ -139,8 +139,9 @@ func (t *reportFlags) reportNetwork(w io.Writer) (*page.Network, error) {
 	return &page.Network{From: n.from, Router: n.router, Names: n.names}, nil
 }
 
-// writePage writes a page to a file, whole or not at all. It takes the place of an earlier page, whose mode it has, and
-// of no other file. A new one is for those to read whom umask lets: a page is there to be shown.
+// writePage writes a page to a file, whole or not at all. It takes the place of an
+// earlier page, whose mode it has, and of no other file. A new one is readable as far
+// as umask lets: a page is there to be shown.
 func writePage(name string, text []byte) error {
 	info, err := unix.StatOutput(name, 0)
 	switch {
@@ -159,7 +160,7 @@ func writePage(name string, text []byte) error {
 	if err != nil {
 		return fmt.Errorf("-o %s: %w", name, files.Reason(err))
 	}
-	defer os.Remove(f.Name()) // where it was not renamed
+	defer os.Remove(f.Name()) // unless it was renamed
 	if info != nil {
 		err = f.Chmod(info.Mode().Perm())
 	}
@@ -185,7 +186,7 @@ func writeAsIs(name string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// isPage says whether a file is a page that golaunch report wrote.
+// isPage reports whether a file is a page that golaunch report wrote.
 func isPage(name string) bool {
 	f, err := os.Open(name)
 	if err != nil {
@@ -193,6 +194,6 @@ func isPage(name string) bool {
 	}
 	defer f.Close()
 	head := make([]byte, 512)
-	n, _ := io.ReadFull(f, head) // what is short is looked at as it is
+	n, _ := io.ReadFull(f, head) // a short file is looked at as it is
 	return page.Is(head[:n])
 }

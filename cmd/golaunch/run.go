@@ -17,10 +17,10 @@ import (
 	"github.com/golaunch/golaunch/launcher/singleton"
 )
 
-// setupRun is the command that runs a job.
+// setupRun sets up the command that runs a job.
 func setupRun() (*pflag.FlagSet, action) { return cmdline.Flags(), runJob }
 
-// runJob carries out the job that the words say.
+// runJob carries out the job of a command line.
 func runJob(e env, words []string) (int, error) {
 	held, err := holdWords(words, machine.Here(e.stdio.Stderr))
 	if err != nil {
@@ -63,7 +63,7 @@ func runJob(e env, words []string) (int, error) {
 	return status, nil
 }
 
-// teller writes lines for those who want to know so much, as what holds has it.
+// teller returns a Teller that writes the lines of the line's --verbose.
 func teller(w io.Writer, held cmdline.Held) cmdline.Teller {
 	return func(level int, format string, args ...any) {
 		if held.Verbose() >= level && !held.Quiet() {
@@ -108,8 +108,8 @@ func holdWords(args []string, m machine.Machine) (cmdline.Held, error) {
 	return said.Hold(m)
 }
 
-// end prints err as one line, whatever the arguments held, and returns the exit status;
-// several answers are a line each.
+// end prints err as one line, with any bytes in the arguments, and returns the exit
+// status; several answers are a line each.
 func end(w io.Writer, err error) int {
 	text := err.Error()
 	if _, ok := errors.AsType[dialects.Answers](err); !ok {
@@ -121,7 +121,7 @@ func end(w io.Writer, err error) int {
 	return job.ExitOf(err, job.ExitUsage)
 }
 
-// seeHelp adds to an error where help is, unless it asks what is meant.
+// seeHelp adds the way to help to an error, unless it asks a question.
 func seeHelp(err error, command string) error {
 	if strings.HasSuffix(err.Error(), "?") {
 		return err

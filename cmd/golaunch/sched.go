@@ -23,7 +23,7 @@ const (
 	schedHosts   = "h[0-63]"
 )
 
-// What sched takes on.
+// Bounds of sched's work.
 const (
 	maxSchedHosts = 1 << 14
 	maxSchedJobs  = 1 << 14
@@ -42,7 +42,7 @@ type schedFlags struct {
 	ways                   string
 }
 
-// schedVerbs is the table of what sched does.
+// schedVerbs returns the verbs of sched.
 func schedVerbs() verbTable[schedFlags] {
 	return verbTable[schedFlags]{
 		{"sim", "", "", "jobs that arrive, wait and run, by each way to choose hosts", (*schedFlags).sim},
@@ -74,7 +74,7 @@ Without --topology the cluster is that of the source: hosts ` + schedHosts + ` o
 `
 }
 
-// setupSched is the command that simulates a resource manager.
+// setupSched sets up the command that simulates a resource manager.
 func setupSched() (*pflag.FlagSet, action) {
 	t := &schedFlags{slots: 8, jobs: 200, seeds: 20, ranks: []int{128, 192, 256, 384, 512}, slowdowns: []int{15, 21},
 		gap: 4 * time.Minute, shortest: time.Minute, longest: 10 * time.Minute, ways: "all"}
@@ -98,7 +98,7 @@ func setupSched() (*pflag.FlagSet, action) {
 	return f, parsed("sched", f, t.run)
 }
 
-// schedWays are the words of --select.
+// schedWays returns the words of --select.
 func schedWays() []string {
 	words := []string{"all"}
 	for _, w := range sched.Ways() {
@@ -129,8 +129,8 @@ func (t *schedFlags) run(e env, words []string) (int, error) {
 	return schedVerbs().run(t, e, words)
 }
 
-// cluster is the network and the nodes of its hosts that jobs get. What takes long to be
-// read is told on w.
+// cluster returns the network and the nodes of its hosts that jobs get. A long read is
+// told on w.
 func (t *schedFlags) cluster(w io.Writer) (*network, []topology.Node, error) {
 	if t.topology == "" {
 		if t.tables != "" || t.mapFile != "" {
@@ -164,7 +164,7 @@ func (t *schedFlags) cluster(w io.Writer) (*network, []topology.Node, error) {
 	return n, nodes, nil
 }
 
-// workload is the jobs, on so many hosts at most.
+// workload returns the jobs, on so many hosts at most.
 func (t *schedFlags) workload(hosts int) (*sched.Workload, error) {
 	w := &sched.Workload{Jobs: t.jobs, Gap: t.gap.Seconds(), Shortest: t.shortest.Seconds(), Longest: t.longest.Seconds()}
 	for _, ranks := range t.ranks {
@@ -189,7 +189,7 @@ func (t *schedFlags) workload(hosts int) (*sched.Workload, error) {
 	return w, nil
 }
 
-// chosenWays are the ways that are compared.
+// chosenWays returns the ways that are compared.
 func (t *schedFlags) chosenWays() []sched.Way {
 	return slices.DeleteFunc(sched.Ways(), func(w sched.Way) bool { return t.ways != "all" && t.ways != w.Name })
 }

@@ -24,7 +24,7 @@ type scheduled struct {
 	Longest  float64        `json:"longest_seconds"`
 	Runs     []scheduledRun `json:"runs"`
 	Medians  []scheduledRun `json:"medians"`
-	Gains    []gain         `json:"gains,omitempty"` // where two ways are compared
+	Gains    []gain         `json:"gains,omitempty"` // of a comparison of two ways
 }
 
 // scheduledRun is the outcome of one seed and way, or the medians over the seeds.
@@ -43,8 +43,8 @@ func newScheduledRun(percent int, seed *uint64, way string, o sched.Outcome) sch
 	return scheduledRun{percent, seed, way, o.Makespan, o.Wait, o.Turnaround, o.Slowed, o.Pairs}
 }
 
-// gain is the gain of a way over the first: medians over the seeds of the share that
-// is saved, and for how many seeds it is no worse.
+// gain is the gain of a way over the first: medians over the seeds of the share that is
+// saved, and the number of seeds that it is no worse for.
 type gain struct {
 	Slowdown   int     `json:"slowdown_percent"`
 	Select     string  `json:"select"`
@@ -103,7 +103,7 @@ func gainOf(first, other []scheduledRun) gain {
 	return g
 }
 
-// median is that of what f says of a list that is not empty.
+// median returns the median of f over a list that is not empty.
 func median[E any](list []E, f func(E) float64) float64 {
 	values := make([]float64, len(list))
 	for i, v := range list {
@@ -113,7 +113,7 @@ func median[E any](list []E, f func(E) float64) float64 {
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
-// text is a table of all seeds, with the medians and gains below it.
+// text renders a table of all seeds, with the medians and gains below it.
 func (s *scheduled) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "cluster  %s of %s, routes by %s; %s of them share a link to their leaf switch\n",

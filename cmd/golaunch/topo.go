@@ -31,7 +31,7 @@ type topoFlags struct {
 	pairs    int
 }
 
-// topoVerbs is the table of what topo does.
+// topoVerbs returns the verbs of topo.
 func topoVerbs() verbTable[topoFlags] {
 	return verbTable[topoFlags]{
 		{"show", "", "", "what the network is: its family, levels of switches, hosts of the job", (*topoFlags).show},
@@ -68,10 +68,10 @@ Distances are hops: switches on the route. Depth 1 is the whole network.
 	return b.String()
 }
 
-// formats are those of what topo prints.
+// formats returns the formats of topo's output.
 func formats() []string { return []string{"text", "json", "dot"} }
 
-// setupTopo is the command that tells of the network.
+// setupTopo sets up the command that tells of the network.
 func setupTopo() (*pflag.FlagSet, action) {
 	t := &topoFlags{format: "text", refresh: 10 * time.Second, pairs: 8}
 	f := flags.New("topo")
@@ -116,8 +116,8 @@ func (t *topoFlags) run(e env, words []string) (int, error) {
 	return topoVerbs().run(t, e, words)
 }
 
-// reachedBy adds to the error of topo for a flag that says how hosts are reached the
-// variable by which measure takes it.
+// reachedBy adds the variable that measure takes to topo's error for a flag about ways
+// to reach hosts.
 func reachedBy(command string, err error) error {
 	e, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok || command != "topo" {

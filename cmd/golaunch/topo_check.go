@@ -32,7 +32,7 @@ type hopsCount struct {
 	Pairs int `json:"pairs"`
 }
 
-// check tells whether all of the chosen hosts reach each other, and whether routes
+// check finds out whether all of the chosen hosts reach each other, and whether routes
 // can deadlock.
 func (t *topoFlags) check(e env, _ []string) (int, error) {
 	n, err := t.loadText(e)

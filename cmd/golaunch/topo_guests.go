@@ -29,8 +29,8 @@ type guest struct {
 
 func newGuests(most int) *guests { return &guests{most: most, by: map[int]map[*guest]bool{}} }
 
-// room says whether one more client of a user may come. If there are as many as may be, one of
-// a user who has more goes, which has said nothing for longest.
+// room reports whether one more client of a user may come. If there are as many as may
+// be, one of a user with more goes: the one that has been silent for longest.
 func (g *guests) room(uid int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -104,8 +104,8 @@ const callBatch = 64
 type entrance interface {
 	Addr() net.Addr
 	close()
-	// take waits for clients, and gives those who have a place to serve. It is to be
-	// called again after some time.
+	// take waits for clients, and gives those with a place to serve. It is to be called
+	// again after some time.
 	take(g *guests, serve func(uid int, conn net.Conn)) (rest time.Duration, err error)
 }
 
@@ -150,7 +150,7 @@ func (p public) take(g *guests, serve func(int, net.Conn)) (time.Duration, error
 		}
 	}
 	if len(calls) > 0 {
-		err = nil // whose they are is not known: they are of one user, then
+		err = nil // their users are not known: they count as one user
 	} else if err != nil {
 		rest = max(rest, time.Second)
 	}

@@ -18,8 +18,8 @@ func (h *hungUp) Close() error {
 	return nil
 }
 
-// A user who takes all places keeps none of the others out, and gets no more of them; who goes
-// has said nothing for longest.
+// A user who takes all places keeps none of the others out, and gets no more of them;
+// the one that goes has been silent for longest.
 func TestGuestsOfManyUsers(t *testing.T) {
 	const crowd, other = 65534, 1000
 	g := newGuests(4)

@@ -25,7 +25,7 @@ import (
 // maxMeasured bounds the pairs that are measured, one after the other.
 const maxMeasured = 4096
 
-// maxPrinted bounds what the ranks of a pair print, in bytes.
+// maxPrinted bounds the output of the ranks of a pair, in bytes.
 const maxPrinted = 64 << 10
 
 // measure tells latency and bandwidth between hosts for each distance in the
@@ -129,9 +129,9 @@ func (t *topoFlags) runPairs(e env, n *network) ([]measure.Sample, int, error) {
 	return samples, 0, err
 }
 
-// pairsJob is the job that measures: rank i runs on host i, its lines are read here,
-// and to wait for others is all that most ranks do. Variables tell how hosts are
-// reached; those by which ranks or their lines would go elsewhere do not count.
+// pairsJob returns the job that measures: rank i runs on host i, its lines are read
+// here, and most ranks just wait for others. Variables set the way to reach hosts;
+// those that send ranks or their lines elsewhere do not count.
 func pairsJob(hosts []job.Host, pairs [][2]int) (o launcher.Options, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -152,14 +152,14 @@ func pairsJob(hosts []job.Host, pairs [][2]int) (o launcher.Options, err error) 
 	o.Output.Label, o.Output.OutPattern, o.Output.ErrPattern, o.Report.DryRun, o.Ending.KeepGoing, o.Start.StallAfter = "", "", "", false, false, 0
 	o.Output.Fold, o.Ending.Restarts, o.Output.LogDir, o.Output.Show, o.Launch.Unbuffered = false, 0, "", "", false
 	for _, file := range []*string{&o.Report.File, &o.Report.TraceFile, &o.Report.ProfileFile} {
-		if *file == "-" { // where the lines are
+		if *file == "-" { // the place of the ranks' lines
 			*file = ""
 		}
 	}
 	return o, nil
 }
 
-// printedSamples reads what the ranks print. Hosts stand where ranks did.
+// printedSamples reads the ranks' output. Hosts take the places of ranks.
 func printedSamples(out io.Reader, hosts []job.Host) (samples []measure.Sample, err error) {
 	for lines := json.NewDecoder(out); ; {
 		var s measure.Sample
@@ -184,7 +184,7 @@ func printedSamples(out io.Reader, hosts []job.Host) (samples []measure.Sample, 
 	}
 }
 
-// boundedBuffer keeps the first most bytes, and whether there were more.
+// boundedBuffer keeps the first most bytes, and notes whether there were more.
 type boundedBuffer struct {
 	bytes.Buffer
 	most int
@@ -198,8 +198,8 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// measured are the hosts to measure between, which flags or a resource manager name,
-// and the distance of any two.
+// measured returns the hosts to measure between, which flags or a resource manager
+// name, and the distance of any two.
 func (t *topoFlags) measured(e env, n *network) (hosts []job.Host, hops func(i, j int) (int, error), err error) {
 	var named []job.Host
 	if n == nil || n.found == nil {
@@ -241,7 +241,7 @@ func (t *topoFlags) measured(e env, n *network) (hosts []job.Host, hops func(i, 
 	}, nil
 }
 
-// levelsText is a table of levels, for people.
+// levelsText renders a table of levels.
 func levelsText(levels []measure.Level) string {
 	var b strings.Builder
 	flat := false

@@ -13,7 +13,7 @@ import (
 	"github.com/golaunch/golaunch/launcher/pingpong"
 )
 
-// measured runs topo measure, with what its ranks print and their job's exit status.
+// measured runs topo measure, with the output of its ranks and their job's exit status.
 func measured(t *testing.T, printed string, status int, args ...string) (code int, out, errs string, o launcher.Options) {
 	t.Helper()
 	var stdout, stderr strings.Builder
@@ -69,7 +69,7 @@ func TestMeasureWithoutBandwidth(t *testing.T) {
 	assert.NotContains(t, out, "bandwidth")
 }
 
-// A job that fails says why itself; what else may come of ranks is an error.
+// A job that fails gives its reason itself; other output of ranks is an error.
 func TestMeasureFails(t *testing.T) {
 	code, out, errs, _ := measured(t, ranksPrint, 125, "-H", "a,b")
 	assert.Equal(t, []any{125, "", ""}, []any{code, out, errs})

@@ -36,7 +36,7 @@ type network struct {
 	found *match.Result // nil if none were given
 }
 
-// load reads what the flags name. What takes long is told on w.
+// load reads the files of the flags. Long work is told on w.
 func (t *topoFlags) load(w io.Writer) (*network, error) {
 	if err := t.once(); err != nil {
 		return nil, err
@@ -93,7 +93,8 @@ func (t *topoFlags) once() error {
 	return nil
 }
 
-// loadText is load for what has no picture; it warns of hosts that the network lacks.
+// loadText is load for output without a picture; it warns of hosts that the network
+// lacks.
 func (t *topoFlags) loadText(e env) (*network, error) {
 	if t.format == "dot" {
 		return nil, errNoPicture
@@ -144,7 +145,7 @@ func (n *network) choose(w io.Writer, t *topoFlags) (err error) {
 	return err
 }
 
-// readMap reads which host of a network is which; "" is no file.
+// readMap reads the user's word for the hosts of a network; "" is no file.
 func readMap(w io.Writer, file string) (names match.Map, err error) {
 	if file == "" {
 		return names, nil
@@ -167,7 +168,7 @@ func hostNames(hosts []job.Host) []string {
 	return names
 }
 
-// chosen are the nodes of the job's hosts that the network has, or all hosts; of
+// chosen returns the nodes of the job's hosts that the network has, or all hosts; of
 // has the index of each among the job's hosts.
 func (n *network) chosen() (nodes []topology.Node, of []int) {
 	if n.found == nil {
@@ -186,7 +187,7 @@ func (n *network) warn(w io.Writer) {
 	}
 }
 
-// missing are the job's hosts that the network lacks, folded; empty if there are
+// missing returns the job's hosts that the network lacks, folded; empty if there are
 // none.
 func (n *network) missing() string {
 	if n.found == nil {
@@ -207,7 +208,7 @@ func (n *network) complete() error {
 	return nil
 }
 
-// find is the host of a name, as match finds it: its first adapter.
+// find returns the host of a name, as match finds it: its first adapter.
 func (n *network) find(name string) (topology.Node, error) {
 	found, err := match.Hosts(n.Graph, []string{name}, n.names)
 	if err != nil {
@@ -233,13 +234,13 @@ func parallel(n int, do func(i int)) {
 	group.Wait()
 }
 
-// progress is parallel, and tells on w of what takes long.
-func progress(w io.Writer, what string) func(n int, do func(i int)) {
-	return progressEvery(2*time.Second, w, what)
+// progress is parallel, and tells on w of long work.
+func progress(w io.Writer, work string) func(n int, do func(i int)) {
+	return progressEvery(2*time.Second, w, work)
 }
 
-// progressEvery is parallel, and tells on w how far it has come.
-func progressEvery(every time.Duration, w io.Writer, what string) func(n int, do func(i int)) {
+// progressEvery is parallel, and tells on w of its progress.
+func progressEvery(every time.Duration, w io.Writer, work string) func(n int, do func(i int)) {
 	return func(n int, do func(i int)) {
 		var done atomic.Int64
 		said := make(chan struct{})
@@ -251,7 +252,7 @@ func progressEvery(every time.Duration, w io.Writer, what string) func(n int, do
 			for {
 				select {
 				case <-ticker.C:
-					fmt.Fprintf(w, "golaunch: topo: %s: %d of %d\n", what, done.Load(), n)
+					fmt.Fprintf(w, "golaunch: topo: %s: %d of %d\n", work, done.Load(), n)
 				case <-stop:
 					return
 				}

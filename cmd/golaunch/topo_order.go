@@ -68,13 +68,13 @@ func (t *topoFlags) order(e env, _ []string) (int, error) {
 	return e.print(b.String())
 }
 
-// firstWord is the machine's name in that of an adapter, such as n001 HCA-1.
+// firstWord returns the machine's name in that of an adapter, such as n001 HCA-1.
 func firstWord(name string) string {
 	word, _, _ := strings.Cut(strings.TrimSpace(name), " ")
 	return word
 }
 
-// hostLine is a line of a host file.
+// hostLine renders a line of a host file.
 func hostLine(h job.Host) string {
 	line := h.Name
 	if h.Slots > 0 {

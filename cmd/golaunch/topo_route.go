@@ -73,7 +73,7 @@ func (t *topoFlags) route(e env, words []string) (int, error) {
 	return e.print(s.text(n.router.Lanes()))
 }
 
-// askable says whether a service can be asked for the route between two hosts: it
+// askable refuses flags that a service cannot serve for the route between two hosts: it
 // has a network of its own, and answers in a line of text.
 func (t *topoFlags) askable(words []string) error {
 	for _, f := range []struct {

@@ -23,8 +23,8 @@ import (
 const (
 	// maxClients bounds the clients of a service.
 	maxClients = 4096
-	// idle is how long a client, or a service that is asked, may say nothing, stuck
-	// how long a client may not read.
+	// idle bounds the silence of a client, or of a service that is asked, stuck the time
+	// in which a client does not read.
 	idle  = 10 * time.Minute
 	stuck = 30 * time.Second
 	// maxAnswer bounds the line that a service answers with, in bytes.
@@ -129,7 +129,7 @@ func (s *server) watch(ctx context.Context, stamp string) {
 	}
 }
 
-// reload reads the files again. If they are wrong, what was known stays.
+// reload reads the files again. If they are wrong, the network stays.
 func (s *server) reload() {
 	service, err := s.load()
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *server) reload() {
 	}
 }
 
-// client answers what one client asks, line by line, until it has no more.
+// client answers the questions of one client, line by line, until it has no more.
 func (s *server) client(x *guest) {
 	conn := x.conn
 	in := bufio.NewReaderSize(conn, 4096)
@@ -176,8 +176,8 @@ func (s *server) client(x *guest) {
 
 var errLongLine = fmt.Errorf("a line of more than %d bytes", tii.MaxLine)
 
-// readLine reads a line without its end. What is behind the last end of line is a
-// line, too, and comes with io.EOF.
+// readLine reads a line without its end. Text behind the last end of line is a line,
+// too, and comes with io.EOF.
 func readLine(in *bufio.Reader) (string, error) {
 	var line []byte
 	for {
@@ -217,21 +217,21 @@ func (s *server) answer(line string) []string {
 	return lines
 }
 
-// isAddress tells an address, such as 127.0.0.1:0, from a path.
-func isAddress(where string) bool {
-	return !strings.Contains(where, "/") && strings.Contains(where, ":")
+// isAddress reports whether socket is an address, such as 127.0.0.1:0, and no path.
+func isAddress(socket string) bool {
+	return !strings.Contains(socket, "/") && strings.Contains(socket, ":")
 }
 
 // listen opens a socket: at a path, for this user only, or at an address of this
 // machine's own.
-func listen(where string) (entrance, error) {
-	if isAddress(where) {
-		address, err := net.ResolveTCPAddr("tcp", where)
+func listen(socket string) (entrance, error) {
+	if isAddress(socket) {
+		address, err := net.ResolveTCPAddr("tcp", socket)
 		if err != nil {
 			return nil, err
 		}
 		if !address.IP.IsLoopback() {
-			return nil, fmt.Errorf("%s: anybody could ask there; give a path, or 127.0.0.1:PORT", where)
+			return nil, fmt.Errorf("%s: anybody could ask there; give a path, or 127.0.0.1:PORT", socket)
 		}
 		l, err := net.ListenTCP("tcp", address)
 		if err != nil {
@@ -240,25 +240,25 @@ func listen(where string) (entrance, error) {
 		calls, err := unix.NewListener(l)
 		return public{calls}, err
 	}
-	if info, err := os.Lstat(where); err == nil {
+	if info, err := os.Lstat(socket); err == nil {
 		if info.Mode()&os.ModeSocket == 0 {
-			return nil, fmt.Errorf("%s is there already and is no socket; give another path", where)
+			return nil, fmt.Errorf("%s is there already and is no socket; give another path", socket)
 		}
-		conn, err := net.Dial("unix", where)
+		conn, err := net.Dial("unix", socket)
 		switch {
 		case err == nil:
 			_ = conn.Close()
-			return nil, fmt.Errorf("%s: a service is there already", where)
+			return nil, fmt.Errorf("%s: a service is there already", socket)
 		case !errors.Is(err, syscall.ECONNREFUSED): // one that has too many callers, or is another user's
 			return nil, fmt.Errorf("a service may be there already: %w; end it, or give another path", err)
 		}
-		if err := os.Remove(where); err != nil {
+		if err := os.Remove(socket); err != nil {
 			return nil, err
 		}
 	}
 	mask := syscall.Umask(0o177)
 	defer syscall.Umask(mask)
-	l, err := net.Listen("unix", where)
+	l, err := net.Listen("unix", socket)
 	return private{l}, err
 }
 

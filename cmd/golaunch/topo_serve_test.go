@@ -20,9 +20,9 @@ import (
 	"github.com/golaunch/golaunch/network/routing/tii"
 )
 
-// service runs golaunch topo serve until the test ends; it returns where it is,
-// and what else it says, line by line.
-func service(t *testing.T, socket string, args ...string) (where string, said *bufio.Scanner) {
+// service runs golaunch topo serve until the test ends; it returns its place, and its
+// further words, line by line.
+func service(t *testing.T, socket string, args ...string) (addr string, said *bufio.Scanner) {
 	t.Helper()
 	read, write := io.Pipe()
 	ctx, stop := context.WithCancel(t.Context())
@@ -40,9 +40,9 @@ func service(t *testing.T, socket string, args ...string) (where string, said *b
 	})
 	said = bufio.NewScanner(read)
 	require.True(t, said.Scan(), "the service said nothing")
-	_, where, ok := strings.Cut(said.Text(), " at ")
+	_, addr, ok := strings.Cut(said.Text(), " at ")
 	require.True(t, ok, said.Text())
-	return where, said
+	return addr, said
 }
 
 // client asks a service lines.
@@ -52,8 +52,8 @@ type client struct {
 	in   *bufio.Reader
 }
 
-func dial(t *testing.T, kind, where string) client {
-	conn, err := net.Dial(kind, where)
+func dial(t *testing.T, kind, addr string) client {
+	conn, err := net.Dial(kind, addr)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return client{t, conn, bufio.NewReader(conn)}
@@ -74,8 +74,8 @@ func (c client) read() string {
 func TestServe(t *testing.T) {
 	const fabrics = "../../network/topology/ibnet/testdata/"
 	socket := filepath.Join(t.TempDir(), "s")
-	where, _ := service(t, socket, "--topology", fabrics+"pgft_16.opensm-subnet.lst", "--tables", fabrics+"pgft_16.opensm-lfts.dump")
-	require.Equal(t, socket, where)
+	addr, _ := service(t, socket, "--topology", fabrics+"pgft_16.opensm-subnet.lst", "--tables", fabrics+"pgft_16.opensm-lfts.dump")
+	require.Equal(t, socket, addr)
 	info, err := os.Stat(socket)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "for this user alone")
@@ -84,7 +84,7 @@ func TestServe(t *testing.T) {
 	var group sync.WaitGroup
 	for range 64 {
 		group.Go(func() {
-			c := dial(t, "unix", where)
+			c := dial(t, "unix", addr)
 			for range 10 {
 				assert.Equal(t, route, c.ask(line))
 				assert.Equal(t, "depth 2", c.ask("depth"))
@@ -93,7 +93,7 @@ func TestServe(t *testing.T) {
 	}
 	group.Wait()
 
-	c := dial(t, "unix", where)
+	c := dial(t, "unix", addr)
 	assert.Equal(t, `error: host "far" is not in the network`, c.ask("query far:h0000"))
 	assert.Equal(t, "sharing 0", c.ask("sharing *"), "OpenSM spreads destinations over all links")
 	assert.Equal(t, "routes 16", c.ask("query h0000:*"))
@@ -117,7 +117,7 @@ func TestServe(t *testing.T) {
 	assert.Equal(t, "depth 2", c.read())
 
 	// A line without end costs no memory, and its client.
-	long := dial(t, "unix", where)
+	long := dial(t, "unix", addr)
 	go func() {
 		for {
 			if _, err := io.WriteString(long.conn, strings.Repeat("x", 1<<12)); err != nil {
@@ -144,8 +144,8 @@ func TestServe(t *testing.T) {
 }
 
 func TestServeOnLoopback(t *testing.T) {
-	where, _ := service(t, "127.0.0.1:0", "--topology", "fattree:2,2/1,1/1,1")
-	assert.Equal(t, "h0 s0 s2 s1 h3", dial(t, "tcp", where).ask("query h0:h3"))
+	addr, _ := service(t, "127.0.0.1:0", "--topology", "fattree:2,2/1,1/1,1")
+	assert.Equal(t, "h0 s0 s2 s1 h3", dial(t, "tcp", addr).ask("query h0:h3"))
 }
 
 // A service that has no time for another caller keeps its place.
@@ -173,7 +173,8 @@ func TestServeBesideABusyService(t *testing.T) {
 	require.FileExists(t, socket)
 }
 
-// What is no service, and answers without end or not at all, is not heard for ever.
+// Another program in the place of a service, which answers without end or not at all,
+// is not heard for ever.
 func TestAskingWhatIsNoService(t *testing.T) {
 	for name, x := range map[string]struct {
 		answer func(conn net.Conn, stop func())
@@ -219,8 +220,8 @@ func TestServeAfterACrash(t *testing.T) {
 	require.NoError(t, err)
 	left.SetUnlinkOnClose(false)
 	require.NoError(t, left.Close())
-	where, _ := service(t, socket, "--topology", "torus:4x4")
-	assert.Equal(t, "depth", strings.Fields(dial(t, "unix", where).ask("depth"))[0])
+	addr, _ := service(t, socket, "--topology", "torus:4x4")
+	assert.Equal(t, "depth", strings.Fields(dial(t, "unix", addr).ask("depth"))[0])
 }
 
 // Files that have changed are read again; wrong ones leave the network as it was.
@@ -233,8 +234,8 @@ func TestServeReadsAgain(t *testing.T) {
 		require.NoError(t, os.Rename(next, file))
 	}
 	write("SwitchName=s0 Nodes=a[1-2]\nSwitchName=s1 Nodes=b[1-2]\nSwitchName=s2 Switches=s[0-1]\n")
-	where, said := service(t, filepath.Join(dir, "s"), "--topology", file, "--refresh", "10ms")
-	c := dial(t, "unix", where)
+	addr, said := service(t, filepath.Join(dir, "s"), "--topology", file, "--refresh", "10ms")
+	c := dial(t, "unix", addr)
 	assert.Equal(t, "a1 s0 s2 s1 b1", c.ask("query a1:b1"))
 	before := c.ask("network")
 

@@ -79,7 +79,7 @@ func (t *topoFlags) show(e env, _ []string) (int, error) {
 	return e.print(s.text())
 }
 
-// describe has what cables alone tell.
+// describe returns the facts that cables alone tell.
 func describe(n *network) *shown {
 	g := n.Graph
 	s := &shown{Network: n.from, Form: n.Form, Kind: "irregular", Hosts: g.Hosts(), Switches: g.Switches(), Cables: g.Cables(), Routes: n.router.String()}
@@ -101,7 +101,7 @@ func describe(n *network) *shown {
 	return s
 }
 
-// discover adds what the routes tell.
+// discover adds the facts that the routes tell.
 func (s *shown) discover(n *network, loop topology.Loop) error {
 	known, err := tii.Discover(n.router, loop)
 	if err != nil {
@@ -177,7 +177,7 @@ func (s *shown) text() string {
 	return b.String()
 }
 
-// count is a number and a word in its singular or plural.
+// count renders a number and a word in its singular or plural.
 func count(n int, word string, plural ...string) string {
 	switch {
 	case n == 1:
@@ -198,7 +198,7 @@ func between(low, high int, word string) string {
 	return fmt.Sprintf("%d to %s", low, count(high, word))
 }
 
-// bits is a rate in bit/s, for people.
+// bits renders a rate in bit/s.
 func bits(rate int64) string {
 	switch {
 	case rate >= 1e9:
@@ -258,7 +258,7 @@ func writeDot(w io.Writer, g *topology.Graph, bold map[int]bool) {
 	fmt.Fprintln(w, "}")
 }
 
-// dotName is a node's name in quotes. A host and a switch may have the same name.
+// dotName returns a node's name in quotes. A host and a switch may have the same name.
 func dotName(g *topology.Graph, n topology.Node) string {
 	name := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(g.Name(n))
 	if !g.IsHost(n) {

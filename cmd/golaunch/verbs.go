@@ -9,17 +9,17 @@ import (
 
 // verb is an action of a command with the flags T, by the word behind its name.
 type verb[T any] struct {
-	name  string
-	usage string // the words that it takes, as " A B"
-	what  string // what these are
-	help  string
-	run   func(t *T, e env, words []string) (int, error)
+	name   string
+	usage  string // the words that it takes, as " A B"
+	object string // their kind, for messages
+	help   string
+	run    func(t *T, e env, words []string) (int, error)
 }
 
-// verbTable is all that a command does.
+// verbTable has the verbs of a command.
 type verbTable[T any] []verb[T]
 
-// names are the words by which the verbs are called.
+// names returns the words by which the verbs are called.
 func (vs verbTable[T]) names() []string {
 	var words []string
 	for _, v := range vs {
@@ -28,7 +28,7 @@ func (vs verbTable[T]) names() []string {
 	return words
 }
 
-// text has a line for each verb.
+// text renders a line for each verb.
 func (vs verbTable[T]) text() string {
 	var b strings.Builder
 	for _, v := range vs {
@@ -55,7 +55,7 @@ func (vs verbTable[T]) run(t *T, e env, words []string) (int, error) {
 	if want := len(strings.Fields(v.usage)); len(words)-1 > want {
 		return 0, fmt.Errorf("%s: %q is one word too many", v.name, words[want+1])
 	} else if len(words)-1 < want {
-		return 0, fmt.Errorf("%s: say the %s%s", v.name, v.what, v.usage)
+		return 0, fmt.Errorf("%s: say the %s%s", v.name, v.object, v.usage)
 	}
 	status, err := v.run(t, e, words[1:])
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/golaunch/golaunch/xrcsim/workload"
 )
 
-// What xrcsim takes on.
+// Bounds of xrcsim's work.
 const (
 	maxXrcRows  = 4096
 	maxXrcRanks = 1 << 25 // of all jobs together: at most, some minutes
@@ -68,7 +68,7 @@ What MPI_Init and small collective operations connect is added to each.
 `
 }
 
-// setupXrcsim is the command that counts connections.
+// setupXrcsim sets up the command that counts connections.
 func setupXrcsim() (*pflag.FlagSet, action) {
 	t := &xrcsimFlags{transports: "rc,xrc", format: "text", parameters: xrcsim.Default()}
 	p := &t.parameters
@@ -156,7 +156,7 @@ func (t *xrcsimFlags) chosen() ([]xrcsim.Transport, error) {
 	return list, nil
 }
 
-// sources are the workloads. What a user should know of a graph it tells on w.
+// sources are the workloads. Warnings about a graph go to w.
 func (t *xrcsimFlags) sources(w io.Writer) ([]workload.Source, error) {
 	if len(t.workloads) == 0 {
 		t.workloads = []string{"alltoall"}

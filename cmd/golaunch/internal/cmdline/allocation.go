@@ -46,16 +46,16 @@ func (h *Held) readAllocation(m machine.Machine, tell Teller) (a allocation, err
 	return a, nil
 }
 
-// Allocated are the hosts of the allocation around golaunch.
+// Allocated returns the hosts of the allocation around golaunch.
 func Allocated(m machine.Machine, tell Teller) ([]job.Host, error) {
 	h := Held{values: newValues()}
 	a, err := h.readAllocation(m, tell)
 	return a.hosts, err
 }
 
-// shared is the allocation around golaunch, in which other golaunch may be; nil outside of
-// one, with --overlap, and in a rank of another golaunch, which runs in the slots of that.
-// Where its hosts can't be read, which are named then, nobody else counts.
+// shared returns the allocation around golaunch, in which other golaunch may be; nil
+// outside of one, with --overlap, and in a rank of another golaunch, which runs in the
+// slots of that. If its hosts can't be read, which are named then, nobody else counts.
 func (h *Held) shared(m machine.Machine) *launcher.Allocation {
 	if h.overlap || h.here() || m.Variable("GOLAUNCH_JOB") != "" {
 		return nil
@@ -84,8 +84,8 @@ func (h *Held) untoldSlots(r room, m machine.Machine, tell Teller) room {
 	return r
 }
 
-// inStep tells whether golaunch runs in a step of srun's. The step that is salloc's shell is
-// none: its variables are the job's.
+// inStep reports whether golaunch runs in a step of srun's. The step that is salloc's
+// shell is none: its variables are the job's.
 func inStep(m machine.Machine) bool {
 	id := m.Variable("SLURM_STEP_ID")
 	return id != "" && id != hostlist.InteractiveStep
@@ -105,15 +105,15 @@ func (h *Held) onNodes(r room) (room, error) {
 			r.nodes, have, registry.Local().Name)
 	}
 	all := slices.Clone(r.hosts)
-	if h.networked() { // which orders them later: it is the first of the user's that are meant
+	if h.networked() { // the network orders them later: the user means the first of the list
 		all = all[:r.nodes+spares]
 	}
 	r.hosts, r.rankHosts, r.nodes = spread(all, r.nodes, r), r.nodes, 0
 	return r, nil
 }
 
-// spread are hosts with the slots of the first n, which are to hold the ranks, as
-// placement.SpreadSlots has them; where these are spread evenly, those of the others, too.
+// spread returns hosts with the slots of the first n, which are to hold the ranks, as
+// placement.SpreadSlots has them; if these are spread evenly, those of the others, too.
 func spread(hosts []job.Host, n int, r room) []job.Host {
 	ranks := 0
 	for _, a := range r.apps {

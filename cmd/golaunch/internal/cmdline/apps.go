@@ -18,7 +18,7 @@ var reserved = []string{
 	"MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMIX_NAMESPACE", "PMIX_RANK",
 }
 
-// reservedPMGR are those that it sets with --pmgr.
+// reservedPMGR has the variables for --pmgr.
 var reservedPMGR = []string{"MPIRUN_RANK", "MPIRUN_NPROCS", "MPIRUN_ID", "MPIRUN_HOST", "MPIRUN_PORT"}
 
 // setVariable sets NAME=value in env.
@@ -28,8 +28,8 @@ func setVariable(env []string, kv string) []string {
 	return append(env, kv)
 }
 
-// addApp adds an app, the i-th: what it leaves open it has of the file of --config and of
-// variables, which speak for every app.
+// addApp adds an app, the i-th: for flags that it leaves open the file of --config and
+// variables count, which speak for every app.
 func (h *Held) addApp(i int, said saidApp, m machine.Machine) error {
 	own := h.appValues
 	if i > 0 {

@@ -91,7 +91,7 @@ func configLine(line string, own *pflag.FlagSet, of dialects.Line) (f *pflag.Fla
 	return f, value, nil
 }
 
-// unquoted is a value without the quotes around it, if it has some.
+// unquoted returns a value without the quotes around it, if it has some.
 func unquoted(value string) string {
 	if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
 		return value[1 : n-1]

@@ -38,7 +38,7 @@ func TestParseConfig(t *testing.T) {
 	}
 }
 
-// Whatever is in a file of flags, it is refused with its line or read as flags that exist.
+// Any text in a file of flags is refused with its line or read as flags that exist.
 func FuzzConfig(f *testing.F) {
 	f.Add("hosts a\n-n2\nlabel '%r'\n# no\nquiet\n")
 	own := Flags()

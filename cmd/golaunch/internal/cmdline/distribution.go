@@ -62,7 +62,7 @@ func (h *Held) slurmDistribution(m machine.Machine, tell Teller) (distribution, 
 	return d, nil
 }
 
-// as is d as Slurm's variable has it. What golaunch has no equal of is told.
+// as returns d as Slurm's variable has it. Parts without an equal in golaunch are told.
 func (d distribution) as(value string, m machine.Machine, tell Teller) distribution {
 	if value == "plane" {
 		value = "plane=" + m.Variable("SLURM_DIST_PLANESIZE")

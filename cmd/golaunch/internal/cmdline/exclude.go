@@ -11,7 +11,7 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// excluded are the hosts that --exclude names.
+// excluded returns the hosts that --exclude names.
 func (h *Held) excluded() ([]job.Host, error) {
 	if len(h.exclude) == 0 {
 		return nil, nil
@@ -37,7 +37,7 @@ func (h *Held) leaveOut(r room, excluded []job.Host, tell Teller) (room, error) 
 		return r, errors.New("--exclude: no hosts are named, and this is no allocation; name the hosts with -H or -f")
 	}
 	for _, host := range excluded {
-		if !among(all, host.Name) && !h.line.BeginsWith(&dialects.Srun) { // whose -w names some of the allocation
+		if !among(all, host.Name) && !h.line.BeginsWith(&dialects.Srun) { // srun's -w names some of the allocation
 			tell(0, "--exclude: %s is none of the hosts", host.Name)
 		}
 	}
@@ -54,7 +54,7 @@ func (h *Held) leaveOut(r room, excluded []job.Host, tell Teller) (room, error) 
 	return r, nil
 }
 
-// without are those hosts that are not left out.
+// without returns those hosts that are not left out.
 func without(hosts, out []job.Host) ([]job.Host, error) {
 	left := slices.DeleteFunc(slices.Clone(hosts), func(h job.Host) bool { return among(out, h.Name) })
 	if len(left) == 0 && len(hosts) > 0 {

@@ -27,21 +27,21 @@ const (
 	groupDebug = "Debug"
 )
 
-// Groups are the groups of the help, in order.
+// Groups returns the groups of the help, in order.
 func Groups() []string {
 	return []string{groupJob, groupHosts, groupPlace, groupTree, groupIO, groupDebug}
 }
 
-// Flags are the flags of run, with their defaults.
+// Flags returns the flags of run, with their defaults.
 func Flags() *pflag.FlagSet {
 	v := newValues()
 	return v.flags()
 }
 
-// AppFlags are those that each app may have of its own.
+// AppFlags returns the flags that each app may have of its own.
 func AppFlags() *pflag.FlagSet { return new(appValues).flags() }
 
-// flags are the flags of run, which set v.
+// flags returns the flags of run, which set v.
 func (v *values) flags() *pflag.FlagSet {
 	t := &flags.Table{Set: flags.New("run")}
 	v.appValues.define(t)
@@ -54,7 +54,7 @@ func (v *values) flags() *pflag.FlagSet {
 	return t.Set
 }
 
-// flags are those of one app, which set a.
+// flags returns those of one app, which set a.
 func (a *appValues) flags() *pflag.FlagSet {
 	t := &flags.Table{Set: flags.New("app")}
 	a.define(t)
@@ -88,7 +88,7 @@ func (v *values) defineJob(t *flags.Table) {
 	t.Yes(&v.Launch.PMGR, "pmgr", "", "serve PMGR_COLLECTIVE (MVAPICH 1), too, at a port of each host's own")
 }
 
-// defineHosts are the flags that say where a job runs, and how it comes there.
+// defineHosts adds the flags for the hosts of a job, and the way there.
 func (v *values) defineHosts(t *flags.Table) {
 	t.Group = groupHosts
 	t.Value(flags.Text(&v.Boot.Bootstrap), "bootstrap", "", "agents by `WAY`: "+strings.Join(registry.Names(), "|"), flags.Choices(registry.Names()...))

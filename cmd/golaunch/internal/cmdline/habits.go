@@ -11,10 +11,11 @@ import (
 	"github.com/golaunch/golaunch/network/placement"
 )
 
-// What other launchers do where their lines say nothing, if golaunch does otherwise. It
-// holds for lines that begin with their name, and gives way to every flag and variable.
+// Defaults of other launchers that golaunch does not have. They hold for lines that
+// begin with such a launcher's name, and give way to every flag and variable.
 
-// withHabits are values in which flags that nobody says are as the line's launcher has them.
+// withHabits returns values in which flags that nobody says are as the line's launcher
+// has them.
 func (v values) withHabits(l dialects.Line, says func(flag string) bool) values {
 	switch {
 	case l.BeginsWith(&dialects.Srun):
@@ -54,7 +55,7 @@ func (v values) withSrunHabits(l dialects.Line, says func(flag string) bool) val
 	return v
 }
 
-// withTime is a label with the time in front.
+// withTime returns a label with the time in front.
 func withTime(label string) string {
 	switch label {
 	case launcher.LabelRank:
@@ -65,8 +66,8 @@ func withTime(label string) string {
 	return "%t " + label
 }
 
-// habitualRule is the rule of placement of a launcher that deals ranks to hosts in turn
-// where the hosts have no slots, "" where golaunch's own default holds. mpirun_rsh goes
+// habitualRule returns the rule of placement of a launcher that deals ranks to hosts in
+// turn if the hosts have no slots, "" if golaunch's own default holds. mpirun_rsh goes
 // by the list of hosts, in which a host may be several times.
 func habitualRule(l dialects.Line, r room, rankBy string) string {
 	switch {

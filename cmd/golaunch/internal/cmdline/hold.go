@@ -86,7 +86,7 @@ func holding(said []statement, environ []string) []statement {
 	return all
 }
 
-// setAside tells whether statements of earlier sources, or the bootstrap, exclude s.
+// setAside reports whether statements of earlier sources, or the bootstrap, exclude s.
 func setAside(s statement, before []statement, bootstrap string, environ []string) bool {
 	if s.from == onLine {
 		return false
@@ -95,14 +95,14 @@ func setAside(s statement, before []statement, bootstrap string, environ []strin
 		switch {
 		case b.flag == s.flag || areExclusive(b.flag, s.flag):
 			return true
-		case s.flag == "nodes" && (b.flag == "hosts" || b.flag == "hostfile"): // which take all hosts
+		case s.flag == "nodes" && (b.flag == "hosts" || b.flag == "hostfile"): // these take all hosts
 			return true
 		case b.flag == "bootstrap" && b.from == onLine && isHere(bootstrap) && (s.flag == "hosts" || s.flag == "hostfile"):
 			return true
 		}
 	}
 	kind, option, ok := registry.Owner(s.flag)
-	return ok && option.Own && !registry.Chosen(kind, bootstrap, environ) // meant for when it is
+	return ok && option.Own && !registry.Chosen(kind, bootstrap, environ) // a flag of a bootstrap that is not chosen
 }
 
 // exclusive has pairs of flags: a statement of one sets aside those that later sources have
@@ -110,7 +110,7 @@ func setAside(s statement, before []statement, bootstrap string, environ []strin
 var exclusive = []struct {
 	a, b     string
 	together bool   // the flags may stand together in a source
-	hint     string // what to do about it
+	hint     string // a remedy, for the message
 }{
 	{a: "env-none", b: "env-from"},
 	{a: "hosts", b: "hostfile", hint: "; name all hosts in one"},
@@ -125,7 +125,7 @@ var exclusive = []struct {
 	{a: "mpich-fix", b: "no-mpich-fix"},
 }
 
-// areExclusive tells whether two flags are a pair of exclusive.
+// areExclusive reports whether two flags are a pair of exclusive.
 func areExclusive(a, b string) bool {
 	for _, x := range exclusive {
 		if x.a == a && x.b == b || x.a == b && x.b == a {
@@ -135,8 +135,8 @@ func areExclusive(a, b string) bool {
 	return false
 }
 
-// conflict is the error for exclusive flags of the line, or of the file. Variables may stand
-// for several jobs: their conflicts are left to the checks of the values.
+// conflict returns the error for exclusive flags of the line, or of the file. Variables
+// may stand for several jobs: their conflicts are left to the checks of the values.
 func conflict(held []statement) error {
 	own := Flags()
 	index := func(flag string, from source) int {
@@ -155,7 +155,7 @@ func conflict(held []statement) error {
 	return nil
 }
 
-// isOff tells whether a value of a flag that takes none turns it off.
+// isOff reports whether a value of a flag that takes none turns it off.
 func isOff(f *pflag.Flag, value string) bool {
 	yes, err := strconv.ParseBool(value)
 	return err == nil && !yes && !flags.TakesValue(f)
@@ -190,10 +190,10 @@ func (v *values) page() Page {
 // Page is "" where the line asks for a job.
 func (h *Held) Page() Page { return h.page() }
 
-// given tells whether the line has a statement of a flag.
+// given reports whether the line has a statement of a flag.
 func (h *Held) given(flag string) bool { return h.at(flag, onLine) }
 
-// says tells whether any source has a statement of a flag.
+// says reports whether any source has a statement of a flag.
 func (h *Held) says(flag string) bool {
 	return slices.ContainsFunc(h.job, func(s statement) bool { return s.flag == flag })
 }

@@ -16,16 +16,16 @@ import (
 	"github.com/golaunch/golaunch/launcher"
 )
 
-// statements are what is said as "line np=3", "file:2 np=4" and "variable np=5".
+// statements parses texts such as "line np=3", "file:2 np=4" and "variable np=5".
 func statements(t require.TestingT, texts ...string) []statement {
 	var all []statement
 	for _, text := range texts {
-		where, said, ok := strings.Cut(text, " ")
+		position, said, ok := strings.Cut(text, " ")
 		require.True(t, ok, text)
 		flag, value, _ := strings.Cut(said, "=")
 		from := map[string]source{"line": onLine, "file": inFile, "variable": inVariable}
-		where, line, _ := strings.Cut(where, ":")
-		s := statement{flag: flag, value: value, from: from[where], name: "--" + flag}
+		position, line, _ := strings.Cut(position, ":")
+		s := statement{flag: flag, value: value, from: from[position], name: "--" + flag}
 		if s.from == inFile {
 			s.pos = "conf:" + line + ": "
 		}
@@ -43,8 +43,8 @@ func texts(all []statement) []string {
 	return list
 }
 
-// What holds of what was said, by source: the line before the file before variables, each
-// of which also sets aside what excludes its flags.
+// Statements that hold, by source: the line before the file before variables, each of
+// which also sets aside the flags that its own exclude.
 var holdings = []struct{ said, holds []string }{
 	{[]string{"variable np=5", "file:1 np=4", "line np=3"}, []string{"line np=3"}},
 	{[]string{"variable np=5", "file:1 np=4"}, []string{"file np=4"}},
@@ -55,7 +55,7 @@ var holdings = []struct{ said, holds []string }{
 	{[]string{"file:1 quiet=true", "file:2 verbose=1"}, []string{"file quiet=true", "file verbose=1"}}, // refused later
 	{[]string{"line degree=2", "variable degree-rule=scela"}, []string{"line degree=2"}},
 	{[]string{"line mpi=auto", "file:1 pmix=true", "variable mpich-fix=true"}, []string{"line mpi=auto"}},
-	// What was set aside sets nothing aside.
+	// Statements set aside set nothing aside.
 	{[]string{"line open-mpi=true", "file:1 mpi=auto", "variable no-mpich-fix=true"}, []string{"line open-mpi=true", "variable no-mpich-fix=true"}},
 	// --nodes takes of the hosts that later sources name, and not of those of earlier ones.
 	{[]string{"line nodes=2", "variable hosts=a,b"}, []string{"line nodes=2", "variable hosts=a,b"}},
@@ -65,7 +65,7 @@ var holdings = []struct{ said, holds []string }{
 	// This machine's bootstrap needs no hosts that stand for every job.
 	{[]string{"line bootstrap=fork", "variable hosts=a", "file:1 hostfile=f"}, []string{"line bootstrap=fork"}},
 	{[]string{"file:1 bootstrap=fork", "variable hosts=a"}, []string{"file bootstrap=fork", "variable hosts=a"}},
-	// A bootstrap's own flags are meant for when it is chosen, wherever that is said.
+	// A bootstrap's own flags count once it is chosen, by any source.
 	{[]string{"variable exec-command=x", "line bootstrap=ssh"}, []string{"line bootstrap=ssh"}},
 	{[]string{"file:1 exec-command=x", "file:2 bootstrap=exec"}, []string{"file bootstrap=exec", "file exec-command=x"}},
 	{[]string{"file:1 exec-command=x"}, nil},
@@ -78,7 +78,7 @@ func TestHolding(t *testing.T) {
 	}
 }
 
-// What holds does not depend on the order in which it was said.
+// The statements that hold do not depend on their order.
 func TestHoldingInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := rapid.SampledFrom(holdings).Draw(t, "said")
@@ -116,7 +116,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// What is held has the place where it was said in its errors.
+// Errors of statements that hold name their place.
 func TestHoldNamesThePlace(t *testing.T) {
 	files := fstest.MapFS{
 		"conf": {Data: []byte("# of the lab\nppn many\n")},
@@ -165,7 +165,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// What launchers do where their lines say nothing gives way to every flag and variable.
+// Launchers' defaults give way to every flag and variable.
 func TestHabits(t *testing.T) {
 	type habit struct {
 		names             any
@@ -187,7 +187,7 @@ func TestHabits(t *testing.T) {
 		{"", "srun -o o.%t ./a", habit{names: overlay.SlurmNames, stdin: launcher.StdinAll, out: "o.%r", err: "o.%r"}},
 		{"", "srun -o o -e e ./a", habit{names: overlay.SlurmNames, stdin: launcher.StdinAll, out: "o", err: "e"}},
 		{"", "srun -o o -e all ./a", habit{names: overlay.SlurmNames, stdin: launcher.StdinAll, out: "o"}},
-		{"", "mpirun -np 2 ./a", habit{unbuffered: true}}, // whose it is nothing tells
+		{"", "mpirun -np 2 ./a", habit{unbuffered: true}}, // no flag tells its launcher
 		{"GOLAUNCH_UNBUFFERED=0", "mpirun -np 2 ./a", habit{}},
 		{"", "mpirun --mca a b --tag-output ./a", habit{names: overlay.OpenMPINames, unbuffered: true, label: "rank"}},
 		{"", "mpirun --timestamp-output ./a", habit{names: overlay.OpenMPINames, unbuffered: true, label: "%t "}},

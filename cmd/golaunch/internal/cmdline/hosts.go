@@ -28,7 +28,7 @@ type room struct {
 	sshOptions       []string // of an operator
 }
 
-// noRoom is the room without hosts.
+// noRoom returns the room without hosts.
 func (h *Held) noRoom() room {
 	return room{apps: slices.Clone(h.apps), ppn: h.Placement.PPN, nodes: h.Hosts.Nodes}
 }
@@ -80,7 +80,7 @@ func (h *Held) findRoom(m machine.Machine, tell Teller) (r room, err error) {
 	return h.onNodes(r)
 }
 
-// named is the room of hosts that the flags name, of none where these name none.
+// named returns the room of hosts that the flags name, of none if these name none.
 func (h *Held) named(m machine.Machine) (room, error) {
 	r := h.noRoom()
 	file, err := h.hostsOf(h.appValues, m)
@@ -88,7 +88,7 @@ func (h *Held) named(m machine.Machine) (room, error) {
 	return r, err
 }
 
-// hostsOf are the hosts that the flags of an app name.
+// hostsOf returns the hosts that the flags of an app name.
 func (h *Held) hostsOf(a appValues, m machine.Machine) (hostlist.File, error) {
 	file, err := Named(a.hosts, a.hostfile, m)
 	if err == nil && file.Capped != "" && h.Placement.Oversubscribe {
@@ -97,7 +97,7 @@ func (h *Held) hostsOf(a appValues, m machine.Machine) (hostlist.File, error) {
 	return file, err
 }
 
-// Named are the hosts of a list, or of a file, none where there is neither.
+// Named returns the hosts of a list, or of a file, none if there is neither.
 func Named(list []string, name string, m machine.Machine) (file hostlist.File, err error) {
 	switch {
 	case len(list) > 0 && name != "":
@@ -149,10 +149,10 @@ func (h *Held) nodesHere(n int, tell Teller) error {
 	return nil
 }
 
-// wordsAreHosts answers whoever names hosts as with mpirun_rsh: one word for each
-// rank, and variables, before the program. They are taken for that only if this
-// machine would run the first of them and has no such program, but the one after
-// them; a single word is rather one that is misspelt.
+// wordsAreHosts answers a line that names hosts as with mpirun_rsh: one word for each
+// rank, and variables, before the program. They are taken for that only if this machine
+// would run the first of them and has no such program, but the one after them; a single
+// word is rather one that is misspelt.
 func (h *Held) wordsAreHosts(m machine.Machine) error {
 	a := h.apps[0]
 	setsPath := slices.ContainsFunc(slices.Concat(h.genv, a.Env), func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
@@ -177,20 +177,20 @@ func (h *Held) wordsAreHosts(m machine.Machine) error {
 	return fmt.Errorf("program not found: %s; hosts are named with -H, as in %s %s", a.Argv[0], instead, strings.Join(rest, " "))
 }
 
-// slotted tells whether any host has slots.
+// slotted reports whether any host has slots.
 func slotted(hosts []job.Host) bool {
 	return slices.ContainsFunc(hosts, func(h job.Host) bool { return h.Slots > 0 })
 }
 
-// among tells whether a host of a name is one of some.
+// among reports whether a host of a name is one of some.
 func among(hosts []job.Host, name string) bool {
 	return slices.ContainsFunc(hosts, func(h job.Host) bool { return h.Name == name })
 }
 
-// hostCount is a number of hosts, for people.
+// hostCount renders a number of hosts.
 func hostCount(hosts []job.Host) string { return count(len(hosts), "host") }
 
-// count is a number and a word, for people.
+// count renders a number and a word.
 func count(n int, word string) string {
 	if n != 1 {
 		word += "s"

@@ -31,7 +31,7 @@ func mpiNames() (names []string) {
 	return names
 }
 
-// MPIList is the text of --mpi=list.
+// MPIList returns the text of --mpi=list.
 func MPIList() string {
 	var b strings.Builder
 	b.WriteString("golaunch serves, with --mpi\n")

@@ -39,7 +39,7 @@ func TestMPIOfALine(t *testing.T) {
 		"--pmix ./a":                        {pmix: true},
 		"--mpich-fix ./a":                   {fix: true},
 		"--no-mpich-fix ./a":                {noFix: true},
-		"mpirun -np 2 ./wrapper":            {}, // which MPI is found out
+		"mpirun -np 2 ./wrapper":            {}, // its MPI is found out
 		"--mca btl tcp,self -np 2 ./a":      {},
 		"mpirun -H a --pmi-port ./wrapper":  {},
 		"mpiexec -n 2 --mpi openmpi app.py": {openMPI: true},

@@ -16,8 +16,8 @@ import (
 // sshOption is the flag for what ssh's configuration has.
 const sshOption = "ssh-option"
 
-// operatorHosts are the hosts of the file that an operator names. Arguments that it has for
-// ssh are options of golaunch's own.
+// operatorHosts returns the hosts of the file that an operator names. Arguments that it
+// has for ssh are options of golaunch's own.
 func (h *Held) operatorHosts(m machine.Machine, tell Teller) (a allocation, err error) {
 	for _, o := range hostlist.Operators {
 		name := m.Variable(o.Hosts)
@@ -43,9 +43,9 @@ func (h *Held) operatorHosts(m machine.Machine, tell Teller) (a allocation, err 
 	return a, nil
 }
 
-// bootValues are the values of the bootstraps' flags: those that were said, else those that
-// the environment gives, and behind them an operator's options of ssh: what comes first
-// counts.
+// bootValues returns the values of the bootstraps' flags: those that were said, else
+// those that the environment gives, and behind them an operator's options of ssh: the
+// first one counts.
 func bootValues(said bootstrap.Values, ofSSH []string, given bootstrap.Values) bootstrap.Values {
 	all := maps.Clone(said)
 	for name, value := range given {

@@ -52,7 +52,7 @@ func Parse(words []string, m machine.Machine) (Said, error) {
 	return said, nil
 }
 
-// says tells whether a source has a statement of a flag.
+// says reports whether a source has a statement of a flag.
 func (s *Said) says(flag string, from source) bool {
 	return slices.ContainsFunc(s.job, func(t statement) bool { return t.flag == flag && t.from == from })
 }
@@ -114,8 +114,8 @@ func (a *saidApp) check(labeled bool, own *pflag.FlagSet) error {
 // minusSign looks like a dash, and is none to Unicode.
 const minusSign = '\u2212'
 
-// programIsFlag is the error for a word that stands where the program does, and was meant
-// for a flag, or for the text of a label.
+// programIsFlag returns the error for a word in the program's place that was meant for
+// a flag, or for the text of a label.
 func programIsFlag(program string, labeled bool, own *pflag.FlagSet) error {
 	dash, size := utf8.DecodeRuneInString(program)
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/golaunch/golaunch/cmd/golaunch/internal/machine/machinetest"
 )
 
-// hold is what holds of a line.
+// hold returns the statements of a line that hold.
 func hold(m machine.Machine, words ...string) (Held, error) {
 	said, err := Parse(words, m)
 	if err != nil {
@@ -23,8 +23,8 @@ func hold(m machine.Machine, words ...string) (Held, error) {
 	return said.Hold(m)
 }
 
-// Whatever the arguments are, they are read as a job or refused; those after
-// the first program are never flags.
+// Any arguments are read as a job or refused; those after the first program are never
+// flags.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"-n 4 ./app", "--map-by rankfile:File=a -rf b --rank-by core ./a", "-ppn 2 -hosts a,b ./app -x : -n 1 b", "-genv A B -lvi 3 ./a", "-x=A=1 --np", ": :", "-test.v a", "-N4 -c2 -ul --mpi=pmi2 a", "--nnodes 2 -m a b", "mpirun_rsh -np 2 a b C=1 d", "-rankmap (0,2,2),1 -mca a b c", "mpirun_rsh -np 2 a b -config c ./d", "-N1 -c1 -ulxhost", "mpirun_rsh -np 2   -\x8e0"} {
 		f.Add(s)

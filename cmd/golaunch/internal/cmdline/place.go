@@ -16,8 +16,8 @@ import (
 	"github.com/golaunch/golaunch/network/placement/rankfile"
 )
 
-// rule is the rule that the flags ask for, and its value, neither of them read: a
-// standard input that is meant twice is refused before anything is.
+// rule returns the rule that the flags ask for, and its value, neither of them read: a
+// standard input that is meant twice is refused before anything is read.
 func (h *Held) rule() (rule, value string, err error) {
 	if h.mapBy != "" {
 		if rule, value, err = placement.Cut(h.mapBy); err != nil {
@@ -39,8 +39,8 @@ func (h *Held) rule() (rule, value string, err error) {
 	return rule, value, h.readOnce(value)
 }
 
-// wish is the placement that the flags ask for, with the value of the rule read; sequence
-// has the hosts in the order in which they are named.
+// wish returns the placement that the flags ask for, with the value of the rule read;
+// sequence has the hosts in the order in which they are named.
 func (h *Held) wish(rule, value string, sequence []string, m machine.Machine, tell Teller) (placement.Wish, error) {
 	wish := h.Placement.Wish
 	wish.Rule, wish.Order, wish.Metric = rule, h.rankBy, mapping.Metric(h.metric)
@@ -55,7 +55,7 @@ func (h *Held) wish(rule, value string, sequence []string, m machine.Machine, te
 	case placement.Seq:
 		wish.Sequence = sequence
 	}
-	// What variables say for every job, and does not suit this one, is taken back.
+	// Variables speak for every job: those that do not suit this one are taken back.
 	if wish.Graph == nil && !h.given("metric") {
 		wish.Metric = ""
 	}
@@ -81,7 +81,7 @@ func (h *Held) readOnce(file string) error {
 	return nil
 }
 
-// graphFlag is the flag that names the communication graph.
+// graphFlag returns the flag that names the communication graph.
 func (h *Held) graphFlag() string {
 	if h.metisFile != "" {
 		return "--metis-file"

@@ -24,7 +24,7 @@ type statement struct {
 	value string
 	from  source
 	pos   string // of a file, "lab.conf:3: "
-	name  string // how messages call it: -n/--np, GOLAUNCH_NP
+	name  string // in messages: -n/--np, GOLAUNCH_NP
 }
 
 // Said has the statements of a command line, of the file of --config and of variables.

@@ -159,8 +159,8 @@ func (h *Held) Network() Network {
 	return Network{h.topology, h.mapFile, h.hostfile, h.given("topology"), h.given("map")}
 }
 
-// Verbose is the value of --verbose.
+// Verbose returns the value of --verbose.
 func (h *Held) Verbose() int { return h.Start.Verbose }
 
-// Quiet tells whether notes are not to be printed.
+// Quiet reports whether notes are not to be printed.
 func (h *Held) Quiet() bool { return h.Report.Quiet }

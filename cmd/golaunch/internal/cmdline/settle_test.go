@@ -20,7 +20,7 @@ const (
 	slurmBare = "SLURM_JOB_ID=7 SLURM_JOB_NODELIST=n[1-4] "
 )
 
-// lab is a machine with files and an environment, variables apart by blanks.
+// lab returns a machine with files and an environment, variables apart by blanks.
 func lab(variables string) machine.Machine {
 	return machinetest.New(fstest.MapFS{
 		"hosts":   {Data: []byte("a slots=2\nb:3\n")},
@@ -31,7 +31,7 @@ func lab(variables string) machine.Machine {
 	}, strings.Fields(variables)...)
 }
 
-// settle is a line settled on a machine.
+// settle settles a line on a machine.
 func settle(m machine.Machine, line string) (Settled, error) {
 	h, err := hold(m, strings.Fields(line)...)
 	if err != nil {
@@ -40,7 +40,7 @@ func settle(m machine.Machine, line string) (Settled, error) {
 	return h.Settle(m)
 }
 
-// notes are what is told, whatever --verbose.
+// notes returns the notes of a job, of any --verbose.
 func notes(s Settled) (list []string) {
 	for _, n := range s.Notes {
 		list = append(list, n.Text)
@@ -48,8 +48,8 @@ func notes(s Settled) (list []string) {
 	return list
 }
 
-// Where a job runs: hosts, how many of them hold ranks, nodes of this machine, ranks of the
-// first app, ranks per host, and which rule places them.
+// The places of a job: hosts, the number of those that hold ranks, nodes of this
+// machine, ranks of the first app, ranks per host, and the rule that places them.
 func TestRoom(t *testing.T) {
 	for _, c := range []struct{ variables, line, want string }{
 		{"", "./a", "hosts= of=0 nodes=0 n=0 ppn=0 "},
@@ -88,7 +88,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// What a line may not have meant is told; -v tells more.
+// Doubtful readings of a line are told; -v tells more.
 func TestNotes(t *testing.T) {
 	for _, c := range []struct {
 		variables, line string
@@ -116,7 +116,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// What cannot be is refused before anything starts.
+// Impossible jobs are refused before anything starts.
 func TestSettleRefuses(t *testing.T) {
 	for _, c := range []struct{ variables, line, want string }{
 		{"", "-q -v ./a", "--quiet and --verbose exclude each other"},
@@ -145,7 +145,7 @@ func TestSettleRefuses(t *testing.T) {
 	}
 }
 
-// A line without flags has the default options, with what golaunch knows of itself.
+// A line without flags has the default options, with golaunch's facts about itself.
 func TestOptionsOfNoFlags(t *testing.T) {
 	m := lab("A=1 GOLAUNCH_JOB=x PMI_RANK=3")
 	s, err := settle(m, "./a x")
@@ -161,7 +161,7 @@ func TestOptionsOfNoFlags(t *testing.T) {
 	require.NoError(t, o.Validate())
 }
 
-// Settling changes nothing of what is held: it can be done again, with the same result.
+// Settling changes none of the statements: it can be done again, with the same result.
 func TestSettleTwice(t *testing.T) {
 	for _, line := range []string{
 		"srun -N2 -n 3 --exclude n4 ./a", "-H a,b,c --nodes 2 -n 5 --exclude b ./a : -n 2 -H d,e ./b", "-f seq --map-by seq ./a", "torchrun --no-python ./a",

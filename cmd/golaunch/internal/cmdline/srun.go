@@ -58,8 +58,8 @@ func (h *Held) srunNodes(r room, excluded []job.Host, m machine.Machine, tell Te
 	return r, nil
 }
 
-// srunCounts are the ranks, 0 where --ntasks-per-node says how many, and nodes of so many
-// hosts that srun would have.
+// srunCounts returns the ranks, 0 where --ntasks-per-node sets their number, and the
+// nodes of so many hosts that srun would have.
 func srunCounts(r room, hosts int, m machine.Machine) (ranks, nodes int) {
 	if ranks = r.apps[0].N; ranks == 0 {
 		ranks, _ = strconv.Atoi(m.Variable("SLURM_NTASKS")) // 0 where it is not told
@@ -76,8 +76,8 @@ func srunCounts(r room, hosts int, m machine.Machine) (ranks, nodes int) {
 	return ranks, nodes
 }
 
-// inOrderOf numbers hosts as the allocation does, whatever the order of their ranks:
-// others come after its own.
+// inOrderOf puts hosts in the order of the allocation, not of their ranks: others come
+// after its own.
 func inOrderOf(all, hosts []job.Host) []job.Host {
 	place := func(h job.Host) int {
 		if i := slices.IndexFunc(all, func(a job.Host) bool { return a.Name == h.Name }); i >= 0 {
@@ -88,8 +88,8 @@ func inOrderOf(all, hosts []job.Host) []job.Host {
 	return slices.SortedStableFunc(slices.Values(hosts), func(a, b job.Host) int { return place(a) - place(b) })
 }
 
-// including is the first n of hosts that have wanted among them, in their order, and the
-// others behind.
+// including returns the first n of hosts that have wanted among them, in their order,
+// and the others behind.
 func including(hosts, wanted []job.Host, n int) []job.Host {
 	others := n - len(wanted)
 	var chosen, rest []job.Host

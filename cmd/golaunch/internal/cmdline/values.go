@@ -51,7 +51,7 @@ func newValues() values {
 	return v
 }
 
-// here tells whether the bootstrap that is asked for is this machine's own.
+// here reports whether the bootstrap that is asked for is this machine's own.
 func (v *values) here() bool { return isHere(v.Boot.Bootstrap) }
 
 func isHere(bootstrapName string) bool {
@@ -59,8 +59,8 @@ func isHere(bootstrapName string) bool {
 	return kind.Here
 }
 
-// networked tells whether a network orders the hosts.
+// networked reports whether a network orders the hosts.
 func (v *values) networked() bool { return v.topology != "" && v.topology != TopologyNone }
 
-// listed tells whether hosts of the job are named.
+// listed reports whether hosts of the job are named.
 func (a *appValues) listed() bool { return len(a.hosts) > 0 || a.hostfile != "" }

@@ -12,7 +12,7 @@ import (
 // mpiVariables are those of MPICH's mpiexec that mean the same as a flag.
 var mpiVariables = map[string]string{"timeout": "MPIEXEC_TIMEOUT"}
 
-// Variables are the environment variables of a flag; the first that is set counts.
+// Variables returns the environment variables of a flag; the first that is set counts.
 func Variables(f *pflag.Flag) []string {
 	names := []string{"GOLAUNCH_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))}
 	if name, ok := mpiVariables[f.Name]; ok {
@@ -21,7 +21,8 @@ func Variables(f *pflag.Flag) []string {
 	return names
 }
 
-// variables are the flags that environment variables set; an empty one counts as unset.
+// variables returns the flags that environment variables set; an empty one counts as
+// unset.
 func variables(m machine.Machine) []statement {
 	var all []statement
 	Flags().VisitAll(func(f *pflag.Flag) {

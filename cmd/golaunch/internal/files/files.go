@@ -12,8 +12,8 @@ import (
 // patience is the time that a file may take to be read until a line names it.
 const patience = 3 * time.Second
 
-// Read hands the contents of a file to read, of standard input where it is called
-// "-". The error begins with name. What takes long is told on w.
+// Read hands the contents of a file to read, of standard input where it is called "-".
+// The error begins with name. A long wait is told on w.
 func Read(w io.Writer, name string, read func(io.Reader) error) error {
 	return readAfter(patience, w, name, read)
 }
@@ -33,7 +33,7 @@ func readAfter(after time.Duration, w io.Writer, name string, read func(io.Reade
 	return read(f)
 }
 
-// text names a file, and says what has to happen where that is more than to wait.
+// text names a file, with a remedy if a wait alone does not help.
 func text(name string) string {
 	if name == "-" {
 		return "standard input"
@@ -44,7 +44,7 @@ func text(name string) string {
 	return name
 }
 
-// Reason is the cause of a file error without the file's name.
+// Reason returns the cause of a file error without the file's name.
 func Reason(err error) error {
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		return e.Err

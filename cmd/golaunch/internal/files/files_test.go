@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A named pipe that nobody writes is named, and what comes later is read.
+// A named pipe that nobody writes is named, and later text is read.
 func TestNamedPipeIsWaitedFor(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "hosts")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))

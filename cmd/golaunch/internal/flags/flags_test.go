@@ -18,8 +18,8 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// Each kind of value takes what it says it takes, shows that, and keeps what it had where it
-// refuses a text.
+// Each kind of value takes its own texts, shows them, and keeps its value if it refuses
+// a text.
 func TestValues(t *testing.T) {
 	var number, size int
 	var span time.Duration
@@ -29,7 +29,7 @@ func TestValues(t *testing.T) {
 	named := map[string]string{}
 	for _, kind := range []struct {
 		value   pflag.Value
-		good    map[string]string // text: what is shown then
+		good    map[string]string // text: the text shown then
 		refused map[string]string // text: the error
 	}{
 		{Count(&number, 1, 8), map[string]string{"8": "8"}, map[string]string{"9": `"9" is not a number from 1 to 8`, "x": `"x" is not a number from 1 to 8`}},

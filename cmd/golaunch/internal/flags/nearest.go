@@ -1,6 +1,7 @@
 package flags
 
-// Nearest is the one of names that a misspelt name may stand for, "" if none is near.
+// Nearest returns the one of names that a misspelt name may stand for, "" if none is
+// near.
 func Nearest(names []string, name string) string {
 	best, most := "", min(2, len(name)/3)+1
 	for _, n := range names {
@@ -11,7 +12,8 @@ func Nearest(names []string, name string) string {
 	return best
 }
 
-// distance is the number of characters to insert, delete, change or exchange with the next to turn a into b.
+// distance counts the characters to insert, delete, change or exchange with the next to
+// turn a into b.
 func distance(a, b string) int {
 	var before []int // two characters of a ago
 	row := make([]int, len(b)+1)

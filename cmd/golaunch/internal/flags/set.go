@@ -1,5 +1,6 @@
-// Package flags has what the flags of all commands share: their sets, the kinds of their
-// values, and annotations, from which help, completion and pages are made.
+// Package flags has the common parts of the flags of all commands: their sets, the
+// kinds of their values, and annotations, from which help, completion and pages are
+// made.
 package flags
 
 import (
@@ -17,7 +18,7 @@ const (
 	AppKey     = "app"     // it may be given for each app
 	RepeatKey  = "repeat"  // it may be given more than once
 	ChoicesKey = "choices" // the values that it may have, or those that are words
-	TellKey    = "tell"    // what each of its choices means
+	TellKey    = "tell"    // the meaning of each of its choices
 	FilesKey   = "files"   // its value is a file
 	DirsKey    = "dirs"    // its value is a directory
 	NoVariable = "no variable"
@@ -33,10 +34,10 @@ func New(name string) *pflag.FlagSet {
 	return f
 }
 
-// Has tells whether a flag bears an annotation.
+// Has reports whether a flag bears an annotation.
 func Has(f *pflag.Flag, key string) bool { return f.Annotations[key] != nil }
 
-// Texts are words as plain strings.
+// Texts returns words as plain strings.
 func Texts[T ~string](list []T) []string {
 	all := make([]string, len(list))
 	for i, w := range list {
@@ -55,7 +56,7 @@ func Either[T ~string](words []T) string {
 	return text + " or " + string(words[last])
 }
 
-// EachShown visits the flags of which help tells.
+// EachShown visits the flags that help tells of.
 func EachShown(f *pflag.FlagSet, do func(*pflag.Flag)) {
 	f.VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
@@ -64,7 +65,7 @@ func EachShown(f *pflag.FlagSet, do func(*pflag.Flag)) {
 	})
 }
 
-// Name is the name of a flag in messages.
+// Name returns the name of a flag in messages.
 func Name(f *pflag.Flag) string {
 	if f.Shorthand != "" {
 		return "-" + f.Shorthand + "/--" + f.Name
@@ -72,36 +73,36 @@ func Name(f *pflag.Flag) string {
 	return "--" + f.Name
 }
 
-// Names are the long names of flags.
+// Names returns the long names of flags.
 func Names(f *pflag.FlagSet) []string {
 	var names []string
 	f.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	return names
 }
 
-// TakesValue tells whether the value of a flag stands behind it, apart or after =; that of
-// others may be left out.
+// TakesValue reports whether the value of a flag stands behind it, apart or after =;
+// that of others may be left out.
 func TakesValue(f *pflag.Flag) bool { return f.NoOptDefVal == "" }
 
-// Set gives a flag its value; the error begins with where it was given.
-func Set(f *pflag.FlagSet, flag *pflag.Flag, value, where string) error {
+// Set gives a flag its value; the error begins with its place.
+func Set(f *pflag.FlagSet, flag *pflag.Flag, value, place string) error {
 	err := f.Set(flag.Name, value)
 	if err == nil {
 		return nil
 	}
 	switch flag.Value.Type() {
 	case "bool":
-		return fmt.Errorf("%s: %q is not true or false", where, value)
+		return fmt.Errorf("%s: %q is not true or false", place, value)
 	case "count":
-		return fmt.Errorf("%s: %q is not a number", where, value)
+		return fmt.Errorf("%s: %q is not a number", place, value)
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		err = e.Unwrap()
 	}
-	return fmt.Errorf("%s: %w", where, err)
+	return fmt.Errorf("%s: %w", place, err)
 }
 
-// Printable is text for one line of a terminal.
+// Printable returns text for one line of a terminal.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !strconv.IsPrint(r) {

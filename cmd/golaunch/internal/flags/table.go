@@ -2,14 +2,14 @@ package flags
 
 import "github.com/spf13/pflag"
 
-// A Table defines flags of a group one after the other, each with all that help,
-// completion and the reading of lines need to know of it.
+// A Table defines flags of a group one after the other, each with its facts for help,
+// completion and the reading of lines.
 type Table struct {
 	Set   *pflag.FlagSet
 	Group string
 }
 
-// An About is one more thing to know of a flag.
+// An About is one more fact about a flag.
 type About func(f *pflag.Flag)
 
 // Value adds a flag with a value of any kind. Short is its letter, "" for none.
@@ -23,7 +23,7 @@ func (t *Table) Yes(p *bool, name, short, usage string, more ...About) {
 	t.about(t.Set.Lookup(name), more)
 }
 
-// Times adds a flag that counts how often it is given.
+// Times adds a flag that counts its mentions.
 func (t *Table) Times(p *int, name, short, usage string, more ...About) {
 	t.Set.CountVarP(p, name, short, usage)
 	t.about(t.Set.Lookup(name), more)
@@ -52,8 +52,8 @@ func note(f *pflag.Flag, key string, values ...string) {
 
 func marked(key string) About { return func(f *pflag.Flag) { note(f, key, "yes") } }
 
-// What there is to know of a flag: it may be given more than once, or for each app; its
-// value is a file or a directory; no variable stands for it.
+// Facts about a flag: it may be given more than once, or for each app; its value is a
+// file or a directory; no variable stands for it.
 var (
 	Repeats   = marked(RepeatKey)
 	PerApp    = marked(AppKey)
@@ -65,15 +65,15 @@ var (
 // Hidden keeps a flag out of help and completion.
 func Hidden(f *pflag.Flag) { f.Hidden = true }
 
-// Else is the value of a flag that is given without one.
+// Else sets the value of a flag that is given without one.
 func Else(value string) About { return func(f *pflag.Flag) { f.NoOptDefVal = value } }
 
-// Choices are the values that a flag has, or those that are words.
+// Choices lists the values that a flag has, or those that are words.
 func Choices[T ~string](values ...T) About {
 	return func(f *pflag.Flag) { note(f, ChoicesKey, Texts(values)...) }
 }
 
-// Told are the values that a flag has, each with its meaning.
+// Told lists the values that a flag has, each with its meaning.
 func Told[T ~string](meaning func(T) string, values []T) About {
 	return func(f *pflag.Flag) {
 		note(f, ChoicesKey, Texts(values)...)

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The kinds of values that have a meaning of their own where a line is read: pflag calls
+// The kinds of values that have a meaning of their own when a line is read: pflag calls
 // them types.
 const (
 	KindText  = "text"
@@ -29,7 +29,7 @@ type value[T any] struct {
 	text  func(v T) string
 }
 
-// Value is a value of a kind, kept at p: parse reads it, text is what parse reads.
+// Value returns a value of a kind, kept at p: parse reads it, text writes it for parse.
 func Value[T any](p *T, kind string, parse func(s string) (T, error), text func(v T) string) pflag.Value {
 	return value[T]{p, kind, parse, text}
 }

@@ -1,4 +1,4 @@
-// Package machine has everything beside its words that the meaning of a command line depends on: the
+// Package machine has the surroundings of a command line that change its meaning: the
 // environment, files and programs of the machine that golaunch runs on.
 package machine
 
@@ -17,8 +17,8 @@ import (
 	"github.com/golaunch/golaunch/network/placement/gpu"
 )
 
-// Machine answers the questions that a command line leaves open. What is read twice is
-// answered twice alike.
+// Machine answers the questions that a command line leaves open. A question asked twice
+// has the same answer twice.
 type Machine struct {
 	Called  string   // the name that golaunch was called by
 	Environ []string // NAME=value
@@ -28,13 +28,13 @@ type Machine struct {
 	Read func(name string, read func(io.Reader) error) error
 	// Stat describes a file.
 	Stat func(name string) (fs.FileInfo, error)
-	// HasProgram tells whether a program of that name can be started.
+	// HasProgram reports whether a program of that name can be started.
 	HasProgram func(name string) bool
 	// GPUs and CPUs count.
 	GPUs, CPUs func() int
 }
 
-// Here is the machine that golaunch runs on. What takes long to be read is told on w.
+// Here returns the machine that golaunch runs on. A long read is told on w.
 func Here(w io.Writer) Machine {
 	environ := os.Environ()
 	return Machine{
@@ -54,13 +54,13 @@ func Here(w io.Writer) Machine {
 	}
 }
 
-// Variable is the value of an environment variable, "" where it is not set.
+// Variable returns the value of an environment variable, "" if it is not set.
 func (m *Machine) Variable(name string) string {
 	v, _ := environ.Lookup(m.Environ, name)
 	return v
 }
 
-// IsFile tells whether a name is a regular file's.
+// IsFile reports whether a name is a regular file's.
 func (m *Machine) IsFile(name string) bool {
 	info, err := m.Stat(name)
 	return err == nil && info.Mode().IsRegular()
@@ -69,7 +69,7 @@ func (m *Machine) IsFile(name string) bool {
 // SlurmJob are the variables that have the number of Slurm's allocation around golaunch.
 var SlurmJob = []string{"SLURM_JOB_ID", "SLURM_JOBID"}
 
-// InSlurm tells whether golaunch runs in an allocation of Slurm's.
+// InSlurm reports whether golaunch runs in an allocation of Slurm's.
 func (m *Machine) InSlurm() bool {
 	return slices.ContainsFunc(SlurmJob, func(name string) bool { return m.Variable(name) != "" })
 }

@@ -1,4 +1,5 @@
-// Package machinetest has a machine for tests, on which only that is what a test says.
+// Package machinetest has a machine for tests, with nothing on it but the test's own
+// things.
 package machinetest
 
 import (
@@ -11,8 +12,8 @@ import (
 	"github.com/golaunch/golaunch/cmd/golaunch/internal/machine"
 )
 
-// New is a machine with these files and environment, two GPUs and eight CPUs, on which sh
-// and python3 are the only programs, and golaunch was called by its own name.
+// New returns a machine with these files and environment, two GPUs and eight CPUs, on
+// which sh and python3 are the only programs, and golaunch was called by its own name.
 func New(files fstest.MapFS, environ ...string) machine.Machine {
 	return machine.Machine{
 		Called: "golaunch", Environ: environ,
