@@ -153,9 +153,9 @@ func (p *Plan) placeAll(o *Options, hosts []job.Host) ([]job.Host, error) {
 	return hosts, p.count()
 }
 
-// chooseHosts settles the bootstrap and the hosts it starts agents on. why is the
-// obstacle for the manager whose job this is to start them.
-func chooseHosts(o *Options, localHost string) (kind bootstrap.Kind, hosts []job.Host, why string, err error) {
+// chooseHosts settles the bootstrap and the hosts it starts agents on. obstacle is the
+// reason that the manager whose job this is cannot start them.
+func chooseHosts(o *Options, localHost string) (kind bootstrap.Kind, hosts []job.Host, obstacle string, err error) {
 	local := registry.Local()
 	if hosts, err = o.allHosts(); err != nil {
 		return kind, nil, "", err
@@ -179,8 +179,8 @@ func chooseHosts(o *Options, localHost string) (kind bootstrap.Kind, hosts []job
 	case given:
 		return kind, hosts, "", nil
 	case other >= 0:
-		kind, why = registry.For(o.Boot.Environ, hosts)
-		return kind, hosts, why, nil
+		kind, obstacle = registry.For(o.Boot.Environ, hosts)
+		return kind, hosts, obstacle, nil
 	}
 	return local, hosts, "", nil
 }

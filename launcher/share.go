@@ -75,11 +75,11 @@ func (s *sharing) begin() {
 }
 
 // tellUnknown names hosts whose slots in use by others are not known, each once.
-func (s *sharing) tellUnknown(hosts []job.HostIndex, why string) {
+func (s *sharing) tellUnknown(hosts []job.HostIndex, reason string) {
 	hosts = slices.DeleteFunc(hosts, func(h job.HostIndex) bool { return slices.Contains(s.unknown, h) })
 	if len(hosts) > 0 {
 		s.unknown = append(s.unknown, hosts...)
-		s.job.report.Note("%s: the slots that other golaunch of the allocation use there are unknown, ranks may share them: %s", hostsText(hosts, s.job.hostName), quoted(why))
+		s.job.report.Note("%s: the slots that other golaunch of the allocation use there are unknown, ranks may share them: %s", hostsText(hosts, s.job.hostName), quoted(reason))
 	}
 }
 

@@ -104,13 +104,13 @@ func startBulk(ctx context.Context, opened *bootstrap.Opened, patience time.Dura
 	return b, nil
 }
 
-func (b *bulk) missing(why error) {
+func (b *bulk) missing(cause error) {
 	if flood := b.calls.Flood(); flood != "" {
-		why = fmt.Errorf("%w, while %s", why, flood)
+		cause = fmt.Errorf("%w, while %s", cause, flood)
 	}
 	b.calls.FailMissing(func(host string) *bootstrap.Error {
 		return &bootstrap.Error{
-			Host: host, Phase: bootstrap.Connect, Err: why, Permanent: true,
+			Host: host, Phase: bootstrap.Connect, Err: cause, Permanent: true,
 			Hint: "see whether the agent runs there, and can connect to " + b.calls.Addr() + "; --connect-timeout gives it more time",
 		}
 	})
