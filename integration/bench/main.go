@@ -25,7 +25,7 @@ func main() {
 	err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
 	if err != nil {
-		if !errors.Is(err, flag.ErrHelp) { // which has been shown
+		if !errors.Is(err, flag.ErrHelp) { // the help has been shown
 			fmt.Fprintln(os.Stderr, "bench:", err)
 		}
 		os.Exit(1)
@@ -34,7 +34,7 @@ func main() {
 
 func run(ctx context.Context, words []string, out io.Writer) error {
 	switch {
-	case overlay.IsAgent(words): // as which launcherload starts this program
+	case overlay.IsAgent(words): // launcherload starts this program as agents
 		return launcherload.Branch(words)
 	case len(words) == 0:
 		list(out)

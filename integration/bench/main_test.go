@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The list names every bench, in order; what is no name says which there are.
+// The list names every bench, in order; for another name the error has them all.
 func TestList(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, run(t.Context(), nil, &out))

@@ -29,7 +29,7 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// benches are all that "bench NAME" runs.
+// benches has the measurements and trials, by their names.
 var benches = []struct {
 	name, measures string
 	run            func(context.Context, *results.Flags) error
@@ -41,8 +41,8 @@ var benches = []struct {
 	{"culprit", "how often the rank that ended first is named", culprit.Run},
 	{"hardstart", "starts over dead, slow and refusing hosts", hardstart.Run},
 	{"jobloop", "many small jobs, one after another and at a time, beside Hydra", jobloop.Run},
-	{"killtable", "what is left when parts of golaunch are killed in each phase", killtable.Run},
-	{"launcherload", "what golaunch itself takes with thousands of agents", launcherload.Run},
+	{"killtable", "the remains of jobs when parts of golaunch are killed in each phase", killtable.Run},
+	{"launcherload", "the usage of golaunch itself with thousands of agents", launcherload.Run},
 	{"levels", "maps of ranks onto a Cray XC, in a model", levels.Run},
 	{"mapping", "hop-bytes of mappings beside other mappers", mapping.Run},
 	{"mpichsuite", "the spawn programs of MPICH's test suite", mpichsuite.Run},
@@ -50,7 +50,7 @@ var benches = []struct {
 	{"pmgr", "start-up over PMGR, PMI and one central server", pmgr.Run},
 	{"pmi", "PMI exchanges beside Hydra and the floor", pmi.Run},
 	{"pmix", "start-up and exchanges over PMIx beside mpirun and srun", pmix.Run},
-	{"profile", "what --profile costs", profile.Run},
+	{"profile", "the cost of --profile", profile.Run},
 	{"scale", "start-up up to 65,536 nodes, in a model", scale.Run},
 	{"scheduling", "hosts that share no links, in a simulated resource manager", scheduling.Run},
 	{"startup", "start-up beside its rivals and the floor", startup.Run},

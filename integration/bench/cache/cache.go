@@ -36,7 +36,7 @@ type treeSize struct {
 
 type size struct{ nodes, ranks int }
 
-// sizes are those of the figures: powers of two of nodes, and 64 nodes with one
+// sizes returns those of the figures: powers of two of nodes, and 64 nodes with one
 // rank each, where every neighbour is on another node.
 func (s settings) sizes() []size {
 	var list []size
@@ -46,7 +46,7 @@ func (s settings) sizes() []size {
 	return append(list, size{64, 1})
 }
 
-// rounds are the numbers n of table 3.1.
+// rounds returns the numbers n of table 3.1.
 func (s settings) rounds(p int) []int {
 	if p > 16384 {
 		return []int{1, 2, 4} // more would not fit this machine under hcmab

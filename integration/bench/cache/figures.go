@@ -110,7 +110,7 @@ func (s settings) figure(page *strings.Builder, p pattern, hop time.Duration) er
 	return chart.WriteFile(s.Beside(s.plotName(p.name, hop)))
 }
 
-// at is the usual costs with a hop.
+// at returns the usual costs with a hop.
 func at(hop time.Duration) costs {
 	c := usual
 	c.hop = hop
@@ -130,7 +130,7 @@ func number(v float64) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
-// budgets writes how hcmab-lru and distributed do with less than a round.
+// budgets writes the times of hcmab-lru and distributed with less than a round.
 func budgets(page *strings.Builder, s settings) error {
 	fractions := []int{1, 2, 4, 8, 16, 32, 64}
 	fmt.Fprintf(page, `

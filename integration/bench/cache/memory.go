@@ -16,7 +16,7 @@ type forest struct {
 	budget int
 	value  int  // bytes
 	share  bool // one copy of each broadcast
-	askers int  // how many nodes' ranks get; 0 for all
+	askers int  // the number of nodes whose ranks get; 0 for all
 
 	boards []cache.Board
 	slot   []cache.Peer
@@ -75,7 +75,7 @@ func (f *forest) plant() error {
 	return f.deliver()
 }
 
-// post queues what a board wants sent.
+// post queues the messages that a board wants sent.
 func (f *forest) post(at int) {
 	for _, s := range f.out.Sends {
 		switch to, routed := s.To.Node(); {
@@ -157,7 +157,7 @@ func (f *forest) gets(number int, peers func(rank, ranks int) []int) error {
 	return nil
 }
 
-// sent is how many messages the boards have sent.
+// sent counts the messages that the boards have sent.
 func (f *forest) sent() (messages uint64) {
 	for _, b := range f.boards {
 		messages += b.Stats().Sent
@@ -165,7 +165,7 @@ func (f *forest) sent() (messages uint64) {
 	return messages
 }
 
-// homes is the memory of the keys whose home each node is.
+// homes returns the memory of the keys whose home each node is.
 func (f *forest) homes(rounds int) []int {
 	held := make([]int, len(f.boards))
 	for n := range rounds {
@@ -177,7 +177,7 @@ func (f *forest) homes(rounds int) []int {
 	return held
 }
 
-// indexCost is what package cache estimates for a key in an index.
+// indexCost is package cache's estimate for a key in an index, in bytes.
 const indexCost = 56
 
 // held is the memory of the boards.
@@ -202,7 +202,7 @@ func (f *forest) held(rounds int) held {
 	return h
 }
 
-// roundBytes is what one round takes in a cache, as hcmab-lru counts it.
+// roundBytes returns the bytes of one round in a cache, as hcmab-lru counts them.
 func roundBytes(size, value int) int {
 	sum := 0
 	for r := range size {
@@ -211,7 +211,7 @@ func roundBytes(size, value int) int {
 	return sum
 }
 
-// slotCost is what package cache estimates for a key in the LRU.
+// slotCost is package cache's estimate for a key in the LRU, in bytes.
 const slotCost = 128
 
 // sizeOf renders bytes.

@@ -9,8 +9,8 @@ import (
 	"github.com/golaunch/golaunch/internal/job"
 )
 
-// costs are the delays of the model. An agent does one thing at a time, in the
-// order in which things come; every client has a core of its own.
+// costs are the delays of the model. An agent does one thing at a time, in order of
+// arrival; every client has a core of its own.
 type costs struct {
 	hop     time.Duration // over one link, from the end of sending
 	request time.Duration // an agent's work on a put, get or fence, with its reply
@@ -18,18 +18,18 @@ type costs struct {
 	send    time.Duration // an agent's work on sending one
 	reply   time.Duration // an agent's work on a reply that had to wait
 	think   time.Duration // a client's work between a reply and its next request
-	byte    time.Duration // a byte on a link, for as long as which its sender sends nothing else
+	byte    time.Duration // a byte on a link, whose sender sends nothing else meanwhile
 }
 
-// usual are the costs of the model but for the hop, which is varied: what the
-// agent takes on a processor of today, and Gigabit Ethernet as in [Sridhar].
+// usual are the costs of the model but for the hop, which is varied: the agent's on a
+// processor of today, and Gigabit Ethernet as in [Sridhar].
 var usual = costs{
 	request: 12 * time.Microsecond, receive: 12 * time.Microsecond, send: 6 * time.Microsecond,
 	reply: 5 * time.Microsecond, think: 5 * time.Microsecond, byte: time.Nanosecond,
 }
 
-// exchange is what the clients do: each puts one value, enters the fence, and
-// gets the values of the ranks that peers lists for it, one after another.
+// exchange is the work of the clients: each puts one value, enters the fence, and gets
+// the values of the ranks that peers lists for it, one after another.
 type exchange struct {
 	shape  shape
 	policy cache.Policy
@@ -38,11 +38,11 @@ type exchange struct {
 	peers  func(rank, ranks int) []int
 }
 
-// ring is the peers of a 1:2 exchange: both neighbours.
+// ring returns the peers of a 1:2 exchange: both neighbours.
 func ring(rank, ranks int) []int { return []int{(rank + 1) % ranks, (rank + ranks - 1) % ranks} }
 
-// everyone is the peers of a 1:p exchange, in the order of ranks as MPI
-// libraries ask for them.
+// everyone returns the peers of a 1:p exchange, in the order of ranks as MPI libraries
+// ask for them.
 func everyone(_, ranks int) []int {
 	peers := make([]int, ranks)
 	for i := range peers {
@@ -51,7 +51,7 @@ func everyone(_, ranks int) []int {
 	return peers
 }
 
-// outcome is how long an exchange took.
+// outcome has the times of an exchange.
 type outcome struct {
 	fence  time.Duration // until the last rank has left the fence
 	gets   time.Duration // from then on, until the last rank has its last value
@@ -146,8 +146,8 @@ func (s *sim) build() error {
 	return nil
 }
 
-// work has the agent of a node do something that takes it d, when it has done
-// what came before, and carries out what follows from it.
+// work has the agent of a node do something that takes it d, after its work so far, and
+// carries out the consequences.
 func (s *sim) work(node int, d time.Duration, do func(*simNode) error) {
 	n := &s.nodes[node]
 	n.free = max(n.free, s.queue.Now()) + d
@@ -196,7 +196,7 @@ func (s *sim) got(n *simNode, rank int, found bool) {
 	s.ended = max(s.ended, n.free)
 }
 
-// carryOut does what a board wants done.
+// carryOut carries out the orders of a board.
 func (s *sim) carryOut(node int) {
 	n := &s.nodes[node]
 	for _, m := range n.out.Sends {
@@ -225,8 +225,7 @@ func (s *sim) carryOut(node int) {
 	n.out.Reset()
 }
 
-// send has an agent send a message over one link, and do carry out what its
-// arrival means.
+// send has an agent send a message over one link, and calls arrived at its arrival.
 func (s *sim) send(from, to, size int, arrived func()) {
 	n := &s.nodes[from]
 	n.free = max(n.free, s.queue.Now()) + s.costs.send

@@ -13,7 +13,7 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// The time of a small exchange is what its steps add up to by hand.
+// The time of a small exchange is the sum of its steps by hand.
 func TestModelByHand(t *testing.T) {
 	us := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 	o, err := run(exchange{grow(2, 8, 1), cache.HCMAB, 0, valueBytes, ring}, at(50*time.Microsecond))
@@ -35,7 +35,7 @@ func TestModelByHand(t *testing.T) {
 	require.InDelta(t, 5+12+6+(2+18)*0.001+50+12+6+(2+entry)*0.001+50+12+5+12, us(o.gets), 1e-6)
 }
 
-// What [Sridhar] reports of 64 nodes with 8 ranks shows in the model.
+// The report of [Sridhar] about 64 nodes with 8 ranks holds in the model.
 func TestThesis(t *testing.T) {
 	whole := func(policy cache.Policy, budget int, hop time.Duration, peers func(int, int) []int) float64 {
 		o, err := run(exchange{grow(64, degree, 8), policy, budget, valueBytes, peers}, at(hop))

@@ -35,7 +35,7 @@ func grow(n, k, ranks int) shape {
 // below reports whether node is in the subtree of top.
 func (s shape) below(node, top int) bool { return top <= node && node < s.end[top] }
 
-// toward is the node next to at on the way to another.
+// toward returns the node next to at on the way to another.
 func (s shape) toward(at, to int) int {
 	if !s.below(to, at) {
 		return s.parent[at]

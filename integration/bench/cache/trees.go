@@ -12,13 +12,13 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// spread is the least, the median and the most of numbers.
+// spread returns the least, the median and the most of numbers.
 func spread(numbers []int) (least, median, most int) {
 	return slices.Min(numbers), results.Median(numbers), slices.Max(numbers)
 }
 
-// tableNodes bounds the nodes of table 3.1: what hcmab holds is all there is,
-// on however many nodes, and each of them holds it here.
+// tableNodes bounds the nodes of table 3.1: under hcmab each node holds all there is,
+// on any number of nodes, and all of them are here.
 const tableNodes = 64
 
 // table31 writes the memory of a node after n rounds.
@@ -71,9 +71,9 @@ share of keys that live with them is p·n by that.
 	return chart.WriteFile(s.Beside(name))
 }
 
-// rounds plays rounds and tells what is held after each of the numbers in list.
+// rounds plays rounds and tells the memory after each of the numbers in list.
 func (f *forest) rounds(list []int, tell func(n int, h held)) error {
-	defer debug.SetGCPercent(debug.SetGCPercent(25)) // memory is what there is little of
+	defer debug.SetGCPercent(debug.SetGCPercent(25)) // memory is scarce
 	if err := f.plant(); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (f *forest) rounds(list []int, tell func(n int, h held)) error {
 	return nil
 }
 
-// trees writes what large trees in this process hold.
+// trees writes the memory of large trees in this process.
 func trees(page *strings.Builder, s settings) error {
 	fmt.Fprintf(page, `
 ## Large trees in one process

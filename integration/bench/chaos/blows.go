@@ -17,18 +17,18 @@ type fault struct {
 	silent bool  // it is noticed after lostAfter
 	cuts   bool  // sshd does not learn that connections are over
 	dead   bool  // nobody on the node could remove anything
-	// orphans tells that who is stopped on the node has nobody who ends it.
+	// orphans tells that nobody ends a stopped process on the node.
 	orphans bool
 	memory  bool // the machine has to bound the memory of nodes
 	// starves tells that programs on the node may fail in any way, for want of something.
 	starves bool
 	// again tells that it harms one attempt of a job (--restarts), and no later one.
 	again bool
-	// of tells whom it harms, if it does not harm all jobs.
+	// of selects the jobs that it harms, nil for all.
 	of func(d drawn) bool
 }
 
-// strike lets a blow fall, and returns what undoes it, or nil.
+// strike lets a blow fall, and returns the way to undo it, or nil.
 type strike func(j *job, b blow) (undo func() error, err error)
 
 // blow is a fault as it was drawn.
@@ -37,7 +37,7 @@ type blow struct {
 	node  string
 	early bool // after the start of golaunch, not of the ranks
 	after time.Duration
-	lasts time.Duration // where it can be undone
+	lasts time.Duration // of a blow that can be undone
 	size  int64         // bytes of memory, where it takes some
 }
 
@@ -53,7 +53,7 @@ func (b blow) String() string {
 	return fmt.Sprintf("%s, %s, %v after %s, for %v", b.name, b.node, b.after, b.when(), b.lasts)
 }
 
-// when is what it is counted from.
+// when names the event that its time counts from.
 func (b blow) when() string {
 	if b.early {
 		return "start"

@@ -1,7 +1,7 @@
-// Package chaos runs random jobs on a test cluster of this machine, lets random
-// things happen to them (processes are killed or stopped, links go down, disks
-// are full), and looks at what comes of it: whether golaunch ends in time, with a
-// status that what happened explains, names the culprit, and leaves nothing.
+// Package chaos runs random jobs on a test cluster of this machine, lets random things
+// happen to them (processes are killed or stopped, links go down, disks are full), and
+// judges the outcome: whether golaunch ends in time, with a status that the events
+// explain, names the culprit, and leaves nothing.
 //
 // A seed and a number make a job: -seed N -job K draws it again. Times are drawn
 // too, but a machine is never twice in the same state.
@@ -30,7 +30,7 @@ type settings struct {
 	job    int // the only one; 0 for all
 	nodes  int
 	race   bool
-	kinds  string // regular expressions: of which kinds jobs are, and by what they are struck
+	kinds  string // regular expressions: the kinds of jobs, and the blows
 	blows  string
 	limits limits
 	results.Frame
@@ -43,7 +43,7 @@ type settings struct {
 func Run(ctx context.Context, f *results.Flags) error {
 	s := settings{tell: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }}
 	f.DurationVar(&s.time, "time", 30*time.Minute, "how long jobs are started")
-	f.Uint64Var(&s.seed, "seed", rand.Uint64()>>32, "what the jobs are drawn from")
+	f.Uint64Var(&s.seed, "seed", rand.Uint64()>>32, "the seed of the jobs")
 	f.IntVar(&s.job, "job", 0, "run only the job of `NUMBER`")
 	f.IntVar(&s.nodes, "nodes", 8, "nodes of the cluster")
 	f.BoolVar(&s.race, "race", false, "build golaunch with the race detector (cgo), and use it for half of the jobs")
@@ -82,7 +82,7 @@ func Run(ctx context.Context, f *results.Flags) error {
 	return errors.Join(f.Conclude(ctx, page, err), t.err())
 }
 
-// revision is that of the source in a directory, "-dirty" if it was changed since.
+// revision returns that of the source in a directory, "-dirty" if it was changed since.
 func revision(ctx context.Context, dir string) string {
 	out, err := exec.CommandContext(ctx, "git", "-C", dir, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*").Output()
 	if err != nil {

@@ -19,9 +19,9 @@ import (
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
-// TestChaos is a minute of the command. How soon things are gone, and how many jobs
-// a minute holds, is for the command to say: this machine may be busy, and a single
-// blow may take bearTime.
+// TestChaos is a minute of the command. The command tells how soon things are gone, and
+// the number of jobs in a minute: this machine may be busy, and a single blow may take
+// bearTime.
 func TestChaos(t *testing.T) {
 	if err := cluster.Unavailable(); err != nil {
 		t.Skipf("skipped: no test cluster here: %v", err)
@@ -69,8 +69,8 @@ func TestDrawsAreTheSame(t *testing.T) {
 	require.NotEqual(t, p.draw(8, 1).String(), p.draw(7, 1).String())
 }
 
-// What golaunch refuses is no job: flags that exclude each other, programs that would not
-// find their libraries as a copy.
+// No job is one that golaunch refuses: flags that exclude each other, programs that
+// would not find their libraries as a copy.
 func TestDrawsAreJobs(t *testing.T) {
 	p := paper(t)
 	for n := range 2000 {
@@ -96,7 +96,7 @@ func TestDrawsAreJobs(t *testing.T) {
 	}
 }
 
-// What a machine lacks is named, and drawn by no job.
+// Programs that a machine lacks are named, and drawn by no job.
 func TestSurvey(t *testing.T) {
 	p := place{native: "/native", nodes: []string{"n001"}}
 	there := func(program string) bool { return program != "mpidie.openmpi5" }
@@ -285,7 +285,7 @@ func TestPage(t *testing.T) {
 	require.Contains(t, page, "HANGS: for ever")
 }
 
-// What would run no job at all is an error.
+// Flags for no job at all are an error.
 func TestBadFlags(t *testing.T) {
 	for _, args := range [][]string{{"-time", "0s"}, {"-job", "-1"}} {
 		require.ErrorContains(t, Run(t.Context(), results.NewFlags("chaos", args...)), args[0]+" "+args[1])

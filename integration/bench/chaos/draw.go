@@ -19,7 +19,7 @@ const (
 	connectTimeout = 4 * time.Second
 )
 
-// place is where jobs run, and with what.
+// place has the cluster of jobs, and their programs.
 type place struct {
 	cluster   *cluster.Cluster
 	nodes     []string
@@ -30,7 +30,7 @@ type place struct {
 	dir       string  // for files of jobs; the nodes see it
 	kinds     []*kind // to draw from, each as often as its weight says
 	faults    []*fault
-	lacks     []string // what this machine cannot have
+	lacks     []string // things that this machine cannot have
 }
 
 // drawn is one job as it was drawn: all that is random in it.
@@ -45,7 +45,7 @@ type drawn struct {
 	blows   []blow
 }
 
-// String is a job as the report shows it.
+// String returns a job as the report shows it.
 func (d drawn) String() string {
 	words := []string{fmt.Sprintf("job %d:", d.number)}
 	for _, b := range d.blows {
@@ -86,7 +86,7 @@ func (p place) draw(seed uint64, number int) drawn {
 	return d
 }
 
-// mostLarge is how many hosts a job of large programs has at most.
+// mostLarge bounds the hosts of a job of large programs.
 const mostLarge = 4
 
 // drawProgram draws one that is endless as often as not, where there is one: most blows
@@ -102,8 +102,7 @@ func drawProgram(r *rand.Rand, list []program) program {
 
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
-// flags draws those that change how a job is carried out, and not what comes of
-// it.
+// flags draws those that change the course of a job, and not its outcome.
 func (p place) flags(r *rand.Rand, hosts []string, slots int, k *kind, run program) []string {
 	list := make([]string, len(hosts))
 	for i, h := range hosts {
@@ -155,8 +154,8 @@ func (p place) flags(r *rand.Rand, hosts []string, slots int, k *kind, run progr
 		sometimes(often, "--spares", "1")
 	}
 	if k.counts {
-		what := pick(r, []string{"volume", "time"})
-		sometimes(40, "--profile", p.profile(), "--profile-what", what)
+		quantity := pick(r, []string{"volume", "time"})
+		sometimes(40, "--profile", p.profile(), "--profile-what", quantity)
 	}
 	return f
 }

@@ -15,7 +15,7 @@ import (
 
 const exitLost = 125
 
-// helper is the word by which command lines of PMIx helpers are known.
+// helper is a word of the command lines of PMIx helpers alone.
 const helper = "golaunch-pmix"
 
 // lost is the exit status where a node is lost.
@@ -77,13 +77,13 @@ var faults = []fault{
 	{name: "memory taken, the kernel kills", strike: taken, codes: oom, blames: true, starves: true, memory: true},
 }
 
-// helped tells a job that a PMIx helper serves.
+// helped reports whether a PMIx helper serves a job.
 func helped(d drawn) bool { return d.helped }
 
-// atTerminal tells a job that is called at a terminal.
+// atTerminal reports whether a job is called at a terminal.
 func atTerminal(d drawn) bool { return d.has("--pty") }
 
-// word is that by which command lines of ranks are known.
+// word returns a word of the command lines of ranks.
 func (j *job) word() string { return filepath.Base(j.program.argv[0]) }
 
 func send(word string, sig syscall.Signal) strike {
@@ -143,8 +143,8 @@ func full(dirs ...string) strike {
 	}
 }
 
-// oom are golaunch's exit statuses where the kernel kills for want of memory: a rank, or
-// what a node is lost with.
+// oom are golaunch's exit statuses if the kernel kills for want of memory: a rank, or a
+// process that a node is lost with.
 var oom = []int{exitLost, 128 + 9}
 
 // short leaves a node some memory, and no more.
@@ -153,11 +153,11 @@ func short(j *job, b blow) (func() error, error) {
 	return func() error { return plenty(c, b.node) }, c.BoundMemory(b.node, b.size)
 }
 
-// spare is what a node has left before all of it is taken.
+// spare is a node's last free memory before all of it is taken, in bytes.
 const spare = 1 << 20
 
-// taken has somebody else take more than a node has left, so that the kernel kills who
-// has most: a rank, the agent, the helper, sshd's process of the link.
+// taken has somebody else take more than a node's free memory, so that the kernel kills
+// the largest process: a rank, the agent, the helper, sshd's process of the link.
 func taken(j *job, b blow) (func() error, error) {
 	c := j.place.cluster
 	if err := c.BoundMemory(b.node, spare); err != nil {
@@ -167,7 +167,7 @@ func taken(j *job, b blow) (func() error, error) {
 	return func() error { return errors.Join(giveBack(), plenty(c, b.node)) }, err
 }
 
-// plenty gives a node its memory back, and an sshd where the kernel killed that, too.
+// plenty gives a node its memory back, and an sshd if the kernel killed that, too.
 func plenty(c *cluster.Cluster, node string) error {
 	return errors.Join(c.FreeMemory(node), c.Revive(context.Background(), node))
 }

@@ -14,17 +14,17 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/trial"
 )
 
-// limits are what nothing may exceed.
+// limits bound the times of a job.
 type limits struct {
 	hang time.Duration // until golaunch ends, beyond the limits that it states
 	left time.Duration // until nothing is left
 }
 
-// stated is what golaunch may take by its own word before it gives up what was
-// harmed: two tries to connect, and to be sure that who is silent is lost.
+// stated is the time in which golaunch, by its own word, gives up a harmed host: two
+// tries to connect, and the silence of a lost one.
 const stated = 2*connectTimeout + lostAfter
 
-// soon is how long a blow seeks what it is to strike.
+// soon bounds a blow's search for its victim.
 const soon = 300 * time.Millisecond
 
 // job is one job while it runs.
@@ -40,7 +40,7 @@ type job struct {
 	errs   []error
 }
 
-// outcome is what came of a job.
+// outcome has the end of a job and its remains.
 type outcome struct {
 	drawn
 	struck []blow
@@ -58,8 +58,8 @@ type finding struct {
 	text string
 }
 
-// run runs a job, harms it, and looks at what comes of it. An error is one of
-// the test's own.
+// run runs a job, harms it, and looks at the outcome. An error is one of the test's
+// own.
 func (p place) run(d drawn, l limits) (o outcome, err error) {
 	held, err := trial.Inventory(p.cluster)
 	if err != nil {
@@ -118,18 +118,18 @@ var raceEnv = []string{"GORACE=" + raceOptions}
 
 const raceOptions = "log_path=" + raceLog + " atexit_sleep_ms=0"
 
-// raceLog is where on every machine the race detector writes, with a number
+// raceLog is the path of the race detector's files on every machine, with a number
 // after it.
 const raceLog = "/var/log/golaunch-race"
 
-// ready is how many lines of output show that all ranks run.
+// ready returns the number of lines of output that show that all ranks run.
 func (d drawn) ready() int {
 	i := slices.Index(d.argv, "-n")
 	n, _ := strconv.Atoi(d.argv[i+1]) // drawn as a number
 	return n
 }
 
-// allowed is how long the job runs if nothing happens to it, at most.
+// allowed bounds the time of a job that nothing happens to.
 func (j *job) allowed() (longest time.Duration) {
 	for _, b := range j.blows {
 		longest = max(longest, b.after+b.lasts)
@@ -140,12 +140,12 @@ func (j *job) allowed() (longest time.Duration) {
 	return longest + lingers
 }
 
-// bearTime is how long an agent hears nothing of a warden that starts, or has
-// ranks to start, before it gives it up: their programs may be far away.
+// bearTime is an agent's patience with a silent warden that starts, or has ranks to
+// start: their programs may be far away.
 const bearTime = time.Minute
 
-// lingers is how long an endless job may go on after the last blow, so that a
-// node that fell silent is found lost.
+// lingers is the time that an endless job goes on after the last blow, so that a node
+// that fell silent is found lost.
 const lingers = lostAfter + 3*time.Second
 
 // before lets those blows fall that come before the job.
@@ -230,15 +230,15 @@ func (j *job) terminate(blows *sync.WaitGroup) bool {
 	}
 }
 
-// undecided tells whether something fell that may still end the job.
+// undecided reports whether a blow fell that may still end the job.
 func (j *job) undecided() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.ContainsFunc(j.struck, func(b blow) bool { return len(b.codes) > 0 && !b.before })
 }
 
-// foreign tells what golaunch cannot end: sshd's own process of a connection
-// that was cut, what makes an sshd late, and an sshd that was started again.
+// foreign reports whether golaunch cannot end a process: sshd's own of a connection
+// that was cut, the one that makes an sshd late, and an sshd that was started again.
 func (j *job) foreign(node string, p cluster.Proc) bool {
 	line := strings.Join(p.Cmdline, " ")
 	return slices.ContainsFunc(j.blows, func(b blow) bool {
@@ -249,11 +249,11 @@ func (j *job) foreign(node string, p cluster.Proc) bool {
 	})
 }
 
-// patience is how much longer something may be there that is late: on a machine
-// that is as busy as these jobs make it, it is none of golaunch's that stays.
+// patience is the further time for remains to vanish: then they count as late, on a
+// machine that these jobs keep busy, and not as left.
 const patience = 30 * time.Second
 
-// look looks at what is left, and at what was said.
+// look looks at the remains, and at golaunch's words.
 func (j *job) look(o *outcome, held trial.Holdings, since time.Time, limit time.Duration) error {
 	if slices.ContainsFunc(j.struck, func(b blow) bool { return b.silent }) {
 		limit += lostAfter // the rest of the job may have ended for another reason
@@ -286,7 +286,7 @@ func (j *job) look(o *outcome, held trial.Holdings, since time.Time, limit time.
 	return nil
 }
 
-// races takes what the race detector wrote on all machines.
+// races takes the race detector's files from all machines.
 func (j *job) races(o *outcome) error {
 	if !j.race {
 		return nil

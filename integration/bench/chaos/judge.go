@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// kinds are what may be wrong, the columns of the table.
+// kinds are the faults of golaunch, the columns of the table.
 var kinds = []string{"hangs", "panics", "races", "late", "leftovers", "wrong codes", "wrong files", "unnamed culprits"}
 
 // crashed are words of a Go program that ends badly.
 var crashed = regexp.MustCompile(`panic: |fatal error: |SIGSEGV|goroutine \d+ \[|DATA RACE`)
 
-// judge looks at exit status and words: whether what happened can have had that
+// judge looks at exit status and words: whether the blows can have had that
 // consequence, and whether the user is told of the cause.
 func (o *outcome) judge() {
 	if crashed.MatchString(o.stderr) {
@@ -56,19 +56,19 @@ func (o *outcome) judge() {
 	}
 }
 
-// goesOn tells whether the job had to outlive the only thing that happened to it: all its
-// ranks ran, it had an attempt left (--restarts), and another host.
+// goesOn reports whether the job had to outlive its only blow: all its ranks ran, it
+// had an attempt left (--restarts), and another host.
 func (o *outcome) goesOn() bool {
 	return o.has("--restarts") && len(o.struck) == 1 && !o.struck[0].early && o.program.endless && len(o.hosts) > 1
 }
 
-// killed tells whether golaunch was killed, so that it could put nothing in order.
+// killed reports whether golaunch was killed, so that it could put nothing in order.
 func (o *outcome) killed() bool {
 	return slices.ContainsFunc(o.struck, func(b blow) bool { return b.name == "kill -9 of golaunch" }) ||
 		slices.ContainsFunc(o.faults, func(f finding) bool { return f.kind == "hangs" })
 }
 
-// names tells whether golaunch named a node.
+// names reports whether golaunch named a node.
 func (o *outcome) names(node string) bool {
 	return regexp.MustCompile(`(?m)^golaunch: .*\b` + node + `\b`).MatchString(o.stderr)
 }
@@ -77,7 +77,7 @@ func (o *outcome) names(node string) bool {
 // another host's word.
 var blame = regexp.MustCompile(`(?m)^golaunch: (?:  )?(?:hosts? \S+: )?host (\S+?)(?:\.\d+)?(?: \(ranks? [^)]*\))?: `)
 
-// innocent is a host that golaunch blames first although nothing happened to it,
+// innocent returns a host that golaunch blames first although nothing happened to it,
 // nor to golaunch itself so that the host had to take it for lost.
 func (o *outcome) innocent() string {
 	m := blame.FindStringSubmatch(patient.ReplaceAllString(o.stderr, ""))
@@ -92,7 +92,7 @@ func (o *outcome) innocent() string {
 // patient matches lines about hosts that are only waited for.
 var patient = regexp.MustCompile(`(?m)^golaunch: .*: waiting up to .*\n`)
 
-// String tells what was found, with all that is needed to see it again.
+// String describes the findings, with all that is needed to see them again.
 func (o *outcome) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v\n  exit status %d", o.drawn, o.code)

@@ -14,17 +14,18 @@ import (
 // kind is a sort of programs: a row of the page's table of jobs.
 type kind struct {
 	name string
-	// needs is a program without which there is none of them, made says what makes it.
+	// needs is a program without which there is none of them, made the command that makes
+	// it.
 	needs, made string
-	weight      int  // of how many it is drawn
+	weight      int  // the chance to be drawn, against the others'
 	large       bool // ranks take long to start, and much memory: few of them
-	counts      bool // --profile counts what they send
+	counts      bool // --profile counts their messages
 	alone       bool // they need nothing beside themselves, and so may be staged
 	helped      bool // a PMIx helper serves them
 	programs    func(d deck) []program
 }
 
-// program is what the ranks of a job run, and what comes of it undisturbed.
+// program is the program of a job's ranks, and its undisturbed outcome.
 type program struct {
 	argv     []string
 	flags    []string // that it needs
@@ -35,13 +36,13 @@ type program struct {
 	least    int  // ranks that it needs, where these are more than one
 }
 
-// deck is what programs are drawn from: where they are, and a rank that may be special.
+// deck has the programs to draw from: their directory, and a rank that may be special.
 type deck struct {
 	native string
 	one    string // a rank of the job's
 }
 
-// at is a command line of one of native/.
+// at returns a command line of one of native/.
 func (d deck) at(name string, words ...string) []string {
 	return append([]string{filepath.Join(d.native, name)}, words...)
 }
@@ -106,7 +107,8 @@ var jobKinds = []kind{
 		}},
 }
 
-// mpi are the programs of an MPI, whose names end alike, and the flags that it needs.
+// mpi returns the programs of an MPI, whose names end alike, with the flags that it
+// needs.
 func mpi(end string, flags ...string) func(deck) []program {
 	return func(d deck) []program {
 		list := []program{
@@ -127,7 +129,7 @@ func mpi(end string, flags ...string) func(deck) []program {
 // ways are flags that have a row in the page's table of jobs.
 var ways = []string{"--restarts", "--spares", "--stage", "--profile", "--pty"}
 
-// kindsOf are the rows of a job in that table.
+// kindsOf returns the rows of a job in that table.
 func (d drawn) kindsOf() []string {
 	rows := []string{d.kind}
 	for _, w := range ways {
@@ -138,13 +140,13 @@ func (d drawn) kindsOf() []string {
 	return rows
 }
 
-// has tells whether golaunch has a flag: what follows -n N is the program's.
+// has reports whether golaunch has a flag: words after -n N are the program's.
 func (d drawn) has(flag string) bool {
 	return slices.Contains(d.argv[:max(0, slices.Index(d.argv, "-n"))], flag)
 }
 
-// survey finds out which kinds and blows this machine has: there tells which programs of
-// native/ it has, memory why that of nodes cannot be bounded.
+// survey finds out which kinds and blows this machine has: there reports whether it has
+// a program of native/, memory is the reason that a node's cannot be bounded.
 func (p *place) survey(there func(program string) bool, memory error) error {
 	for i := range jobKinds {
 		k := &jobKinds[i]
@@ -185,7 +187,7 @@ func (p *place) only(jobs, blows string) error {
 	return nil
 }
 
-// built tells whether there is a program.
+// built reports whether there is a program.
 func (p *place) built(program string) bool {
 	_, err := os.Stat(filepath.Join(p.native, program))
 	return err == nil

@@ -11,10 +11,10 @@ import (
 	"github.com/golaunch/golaunch/internal/profile"
 )
 
-// profile is the file of every job's --profile.
+// profile returns the path of every job's --profile.
 func (p place) profile() string { return filepath.Join(p.dir, "profile.json") }
 
-// oldProfile is what is there before: a new file takes its place when it is whole.
+// oldProfile is the content before a job: a new file takes its place when it is whole.
 const oldProfile = "an older file\n"
 
 func (j *job) prepareProfile() error {
@@ -24,7 +24,7 @@ func (j *job) prepareProfile() error {
 	return os.WriteFile(j.place.profile(), []byte(oldProfile), 0o600)
 }
 
-// lookAtProfile judges the file of --profile, and what is beside it.
+// lookAtProfile judges the file of --profile, and its neighbors.
 func (j *job) lookAtProfile(o *outcome) error {
 	if !j.has("--profile") {
 		return nil
@@ -49,7 +49,7 @@ func (j *job) lookAtProfile(o *outcome) error {
 	return nil
 }
 
-// judgeProfile finds what is wrong in the content of the file.
+// judgeProfile finds faults in the content of the file.
 func (o *outcome) judgeProfile(content []byte) {
 	if string(content) == oldProfile {
 		if o.code == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// row counts what came of the jobs to which one thing happened.
+// row counts the outcomes of the jobs that one blow struck.
 type row struct {
 	jobs     int
 	codes    map[int]int
@@ -24,7 +24,7 @@ type tally struct {
 	sorts       map[string]*row // by kind, or flag
 	all         row
 	kills       int      // of the kernel's, for want of memory
-	lacks       []string // what this machine cannot have
+	lacks       []string // things that this machine cannot have
 	bad         []outcome
 }
 
@@ -43,7 +43,7 @@ func (r *row) add(o outcome) {
 	r.segments += o.segments
 }
 
-// add counts a job in the row of each blow that fell, and of what it was.
+// add counts a job in the row of each blow that fell, and of its kind.
 func (t *tally) add(o outcome) {
 	t.jobs++
 	if o.race {
@@ -75,8 +75,8 @@ func addTo(rows map[string]*row, name string, o outcome) {
 	rows[name].add(o)
 }
 
-// err says that golaunch did something wrong, if it did. What was late only is
-// told, and no fault.
+// err returns an error if golaunch did something wrong. Late remains are told, and no
+// fault.
 func (t *tally) err() error {
 	wrong := 0
 	for _, o := range t.bad {
@@ -108,7 +108,7 @@ status is right but its own. The kernel killed %d processes for want of memory. 
 
 `
 
-// page is docs/results/chaos.md.
+// page renders docs/results/chaos.md.
 func (t *tally) page(s settings) string {
 	var b strings.Builder
 	var lacks strings.Builder
@@ -136,8 +136,8 @@ func (t *tally) page(s settings) string {
 }
 
 // writeTable writes those rows that there are, in an order, and their sum.
-func writeTable(b *strings.Builder, what string, names []string, rows map[string]*row, all *row) {
-	fmt.Fprintf(b, "| %s | jobs | exit statuses | %s | segments |\n|---|---|---|%s---|\n", what, strings.Join(kinds, " | "), strings.Repeat("---|", len(kinds)))
+func writeTable(b *strings.Builder, heading string, names []string, rows map[string]*row, all *row) {
+	fmt.Fprintf(b, "| %s | jobs | exit statuses | %s | segments |\n|---|---|---|%s---|\n", heading, strings.Join(kinds, " | "), strings.Repeat("---|", len(kinds)))
 	for _, name := range names {
 		if r := rows[name]; r != nil {
 			r.write(b, name)

@@ -16,7 +16,7 @@ type seat struct {
 	before string // its modes
 
 	mu   sync.Mutex
-	user *os.File // where the user types; nil when that is gone
+	user *os.File // the user's end; nil when that is gone
 }
 
 // sit makes the terminal of a job.
@@ -46,7 +46,7 @@ func (s *seat) modes() (string, error) {
 	return string(modes), nil
 }
 
-// terminal is what golaunch has as its own.
+// terminal returns golaunch's end.
 func (s *seat) terminal() *os.File {
 	if s == nil {
 		return nil
@@ -77,7 +77,7 @@ func (s *seat) hangUp() error {
 	return err
 }
 
-// changed says what is not as it was before, of a terminal that is still there.
+// changed tells the difference to its modes before, of a terminal that is still there.
 func (s *seat) changed() string {
 	if s == nil || s.types("") != nil {
 		return ""

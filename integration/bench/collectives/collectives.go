@@ -18,11 +18,11 @@ import (
 	"github.com/golaunch/golaunch/integration/programs"
 )
 
-// settings say what is measured.
+// settings choose the measurements.
 type settings struct {
 	nodes, ppn, degree int
 	seconds            string // for each operation and size
-	limit              string // for each job; what is not measured by then is left out
+	limit              string // for each job; operations not measured by then are left out
 	results.Frame
 }
 
@@ -38,7 +38,7 @@ func parse(f *results.Flags) (settings, error) {
 	f.IntVar(&s.ppn, "ppn", 8, "ranks per node, of the larger jobs")
 	f.IntVar(&s.degree, "degree", 8, "degree of the tree")
 	f.StringVar(&s.seconds, "seconds", "0.1", "for each operation and size")
-	f.StringVar(&s.limit, "limit", "45", "`seconds` for each of seven jobs; what it has not measured by then is left out")
+	f.StringVar(&s.limit, "limit", "45", "`seconds` for each of seven jobs; operations not measured by then are left out")
 	if err := f.Parse(); err != nil {
 		return s, err
 	}
@@ -79,7 +79,7 @@ const timedOut = 124
 // and those of one rank per node whose tree has other links.
 type tables struct{ few, tls, many readings }
 
-// bench is where it is measured.
+// bench has the cluster for the measurements.
 type bench struct {
 	settings
 	*cluster.Cluster
@@ -103,7 +103,7 @@ func measure(ctx context.Context, b *bench) (t tables, err error) {
 	return t, err
 }
 
-// jobs are the readings of all programs.
+// jobs returns the readings of all programs.
 func (b *bench) jobs(ctx context.Context, ppn, most int) (readings, error) {
 	ways := []string{"treebench", "star"}
 	if _, none := exec.LookPath("mpicc"); none == nil {
@@ -120,8 +120,8 @@ func (b *bench) jobs(ctx context.Context, ppn, most int) (readings, error) {
 	return all, nil
 }
 
-// allocated are the tree's readings in an allocation of Slurm's, where its links are
-// connections of TLS.
+// allocated returns the tree's readings in an allocation of Slurm's, where its links
+// are connections of TLS.
 func (b *bench) allocated(ctx context.Context) (readings, error) {
 	a, err := b.Allocate(ctx, b.nodes, 1)
 	if err != nil {
@@ -131,7 +131,7 @@ func (b *bench) allocated(ctx context.Context) (readings, error) {
 	return b.job(ctx, a.Env, "treebench", 1, mostAlone, "--bootstrap", "slurm")
 }
 
-// job is what a program prints on all nodes.
+// job returns the readings that a program prints on all nodes.
 func (b *bench) job(ctx context.Context, env []string, program string, ppn, most int, flags ...string) (readings, error) {
 	argv := append([]string{
 		"env", "UCX_TLS=tcp,self", // for MPICH: the nodes are one machine, which it would make use of

@@ -7,7 +7,7 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// reading is how long one operation takes.
+// reading identifies an operation at a size.
 type reading struct {
 	op    string
 	bytes int
@@ -16,7 +16,7 @@ type reading struct {
 // readings are microseconds, by way ("tree", "star", "mpi") and operation.
 type readings map[string]map[reading]float64
 
-// parseReadings reads what treebench, star and mpibench print.
+// parseReadings reads the output of treebench, star and mpibench.
 func parseReadings(text string) (readings, error) {
 	r := readings{}
 	for line := range strings.Lines(text) {
@@ -72,7 +72,7 @@ TLS, without an sshd between them: the table of these has star and MPI of the fi
 	return b.String()
 }
 
-// table renders what the tree was measured at, in order.
+// table renders the tree's readings, in order.
 func table(b *strings.Builder, title string, r readings) {
 	fmt.Fprintf(b, "\n## %s\n\n| operation | bytes | tree | MB/s | star | MPI | star / tree | MPI / tree |\n|---|---|---|---|---|---|---|---|\n", title)
 	for _, op := range ops {

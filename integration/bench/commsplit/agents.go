@@ -15,12 +15,12 @@ import (
 	"github.com/golaunch/golaunch/tree/record"
 )
 
-// agents is a tree of agents within this process, without processes and links:
-// what they do costs processor time, and what they say is counted.
+// agents is a tree of agents within this process, without processes and links: their
+// work costs processor time, and their words are counted.
 type agents struct {
 	nodes  []*agent
 	ranks  []*member.Session
-	queue  []func() // what is on its way, in order
+	queue  []func() // messages on their way, in order
 	frames int      // that crossed a link
 	bytes  int
 }
@@ -35,12 +35,12 @@ type agent struct {
 // newAgents grows a tree with each ranks on every node.
 func newAgents(nodes, each, degree int) (*agents, error) {
 	a := &agents{}
-	where := make([][]job.HostIndex, 0, nodes) // below each node
+	below := make([][]job.HostIndex, 0, nodes) // hosts, by node
 	var grow func(list []job.HostIndex, up, slot int)
 	grow = func(list []job.HostIndex, up, slot int) {
 		n := &agent{up: up, slot: slot}
 		index := len(a.nodes)
-		a.nodes, where = append(a.nodes, n), append(where, list)
+		a.nodes, below = append(a.nodes, n), append(below, list)
 		for i, part := range tree.Split(list[1:], degree) {
 			n.children = append(n.children, len(a.nodes))
 			grow(part, index, i)
@@ -55,7 +55,7 @@ func newAgents(nodes, each, degree int) (*agents, error) {
 		at := slices.Repeat([]collective.Direction{collective.Up}, nodes)
 		at[i] = collective.Local
 		for slot, child := range n.children {
-			for _, h := range where[child] {
+			for _, h := range below[child] {
 				at[h] = collective.Direction(slot)
 			}
 		}
@@ -79,7 +79,7 @@ func newAgents(nodes, each, degree int) (*agents, error) {
 	return a, nil
 }
 
-// act has an agent do something, and carries out what comes of it.
+// act has an agent do something, and carries out its effects.
 func (a *agents) act(n *agent, do func()) {
 	var out collective.Effects
 	n.spent += timed(func() {
@@ -109,7 +109,7 @@ func (a *agents) act(n *agent, do func()) {
 	}
 }
 
-// say passes on what a rank has to say.
+// say passes on the records of a rank.
 func (a *agents) say(rank int) {
 	n := a.nodes[a.ranks[rank].Node()]
 	for b := a.ranks[rank].Take(); len(b) > 0; {
@@ -162,7 +162,7 @@ func (a *agents) split(salt uint64) ([]*member.Comm, error) {
 	return comms, nil
 }
 
-// agentTable prints what splits and look-ups cost the agents.
+// agentTable prints the costs of splits and look-ups for the agents.
 func agentTable(page *strings.Builder, runs int) error {
 	fmt.Fprintf(page, `
 ## What agents do

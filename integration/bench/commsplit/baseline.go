@@ -15,7 +15,7 @@ func collectGarbage() { runtime.GC() }
 // digits. Gathering costs it nothing here, as if the network wrote the table.
 type conventional struct{ filter, compare, radix time.Duration }
 
-// faster is the time with the faster of the two sorts.
+// faster returns the time with the faster of the two sorts.
 func (c conventional) faster() time.Duration { return c.filter + min(c.compare, c.radix) }
 
 func measureConventional(m *arena, n, colors, runs int) conventional {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpu is the processor time of the calling thread so far. Unlike getrusage it is
+// cpu returns the processor time of the calling thread so far. Unlike getrusage it is
 // up to date to the nanosecond.
 func cpu() time.Duration {
 	var t unix.Timespec
@@ -16,7 +16,7 @@ func cpu() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// timed is the processor time that do takes.
+// timed returns the processor time that do takes.
 func timed(do func()) time.Duration {
 	start := cpu()
 	do()

@@ -1,9 +1,8 @@
-// Package commsplit reproduces the experiment of [Sack 2.4]: the
-// processor time of one process in MPI_Comm_split, for the conventional
-// algorithm, for merging in place and for the parallel sort with 2 to 64
-// sorting processes, phase by phase, the process that takes longest. With -what,
-// it measures what auto chooses beside the algorithms alone, or splits and
-// look-ups on the tree of a test cluster.
+// Package commsplit reproduces the experiment of [Sack 2.4]: the processor time of one
+// process in MPI_Comm_split, for the conventional algorithm, for merging in place and
+// for the parallel sort with 2 to 64 sorting processes, phase by phase, the process
+// that takes longest. With -what, it measures auto's choices beside the algorithms
+// alone, or splits and look-ups on the tree of a test cluster.
 //
 // It writes a page for docs/results/. Time is the thread's processor time, one
 // process at a time, so other programs disturb it little; but they share caches
@@ -22,7 +21,7 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// settings say what is measured.
+// settings choose the measurements.
 type settings struct {
 	sizes   []int // ranks
 	sorters []int
@@ -63,7 +62,7 @@ func parse(f *results.Flags) (settings, error) {
 	small := f.String("small", "8M", "`ranks` of the table with small communicators")
 	grid := f.String("grid", "32K", "most `ranks` in the table of choices")
 	nodes := f.String("nodes", "4,16,32", "`list` of sizes of the test cluster, for -what tree")
-	f.StringVar(&s.what, "what", "sort", "what is measured: sort, the experiment; auto, its choices; tree, splits and look-ups on a test cluster")
+	f.StringVar(&s.what, "what", "sort", "the measurement: sort, the experiment; auto, its choices; tree, splits and look-ups on a test cluster")
 	if err := f.Parse(); err != nil {
 		return s, err
 	}

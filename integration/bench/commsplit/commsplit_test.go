@@ -12,8 +12,8 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// The sorters that are carried out end with the same table as a sort of all
-// rows, so what is timed is the whole work.
+// The sorters that are carried out end with the same table as a sort of all rows, so
+// the whole work is timed.
 func TestSortingSortsEverything(t *testing.T) {
 	const n, p = 1 << 12, 8
 	for _, colors := range []int{1, 5} {
@@ -73,7 +73,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Every order of the grid deals out all ranks, and is what it is called.
+// Every order of the grid deals out all ranks, and fits its name.
 func TestGrid(t *testing.T) {
 	for _, k := range grid() {
 		if k.ranks != 16*gridProcesses {
@@ -141,7 +141,7 @@ func TestAgentsSplitAndLookUp(t *testing.T) {
 	}
 }
 
-// The count is of what the table shows.
+// The count is of the table's splits.
 func TestSummaryCountsSplits(t *testing.T) {
 	require.Empty(t, summary(nil))
 	require.Equal(t, "\nOf 4 splits 1 take more than 2 times the best; the worst is 2.01, the median 2.00.\n", summary([]float64{2.0049, 1.0, 2.0051, 2}))

@@ -16,7 +16,7 @@ const (
 	gridMost      = 64 << 10
 )
 
-// order is how colours are dealt out to ranks.
+// order is a way to deal out colours to ranks.
 type order string
 
 const (
@@ -43,12 +43,12 @@ func (k kind) String() string {
 	return fmt.Sprintf("%d | %d | %s | %s", k.ranks, k.colors, sizes, k.order)
 }
 
-// row is what a rank says.
+// row returns the row of a rank.
 func (k kind) row(rank int) commsplit.Row {
 	x, key, at := random(uint64(rank)), int32(0), rank
 	if two := [2]int{k.ranks / 5, k.ranks * 4 / 5}; k.order == astray && slices.Contains(two[:], rank) {
 		at = two[0] + two[1] - rank
-		key = int32(at - rank) // which tells in one colour, too
+		key = int32(at - rank) // the order shows in one colour, too
 	}
 	if k.order == some && x%100 == 0 {
 		at, key = int(x>>32)%k.ranks, int32(x)
@@ -131,7 +131,7 @@ columns of a grid (its rows are ranges).
 	return nil
 }
 
-// summary is what the ratios of a table, to two digits as it has them, come to.
+// summary sums up the ratios of a table, to two digits as it has them.
 func summary(ratios []float64) string {
 	if len(ratios) == 0 {
 		return ""

@@ -24,12 +24,12 @@ var sackTotals = map[int][]float64{
 }
 
 func write(page *strings.Builder, s settings) error {
-	title, how := "MPI_Comm_split by parallel sort", fmt.Sprintf("processor time of one process, the slowest of p, median of %d runs", s.Runs)
+	title, times := "MPI_Comm_split by parallel sort", fmt.Sprintf("processor time of one process, the slowest of p, median of %d runs", s.Runs)
 	if s.what != "sort" {
-		title, how = "What auto chooses", fmt.Sprintf("the least processor time of each process in %d to %d runs, fewer where an algorithm is far from the best",
+		title, times = "What auto chooses", fmt.Sprintf("the least processor time of each process in %d to %d runs, fewer where an algorithm is far from the best",
 			runsAtLeast(s.Runs), runsAtMost(s.Runs))
 	}
-	head(page, s, title, how)
+	head(page, s, title, times)
 	if s.what != "sort" {
 		return gridTable(page, s, grid())
 	}
@@ -50,9 +50,9 @@ func write(page *strings.Builder, s settings) error {
 }
 
 // head begins a page.
-func head(page *strings.Builder, s settings, title, how string) {
+func head(page *strings.Builder, s settings, title, times string) {
 	page.WriteString(s.Head(title))
-	fmt.Fprintf(page, "%s, %s, %s; %s.\n", results.Today(), runtime.Version(), results.Machine(), how)
+	fmt.Fprintf(page, "%s, %s, %s; %s.\n", results.Today(), runtime.Version(), results.Machine(), times)
 }
 
 // size is everything about one number of ranks.
@@ -81,7 +81,7 @@ func measureSize(m *arena, n int, s settings) (r size, err error) {
 	return r, err
 }
 
-// best is the index of the number of sorters with the smallest total.
+// best returns the index of the number of sorters with the smallest total.
 func (r size) best() int {
 	best := 0
 	for i := range r.sorts {
@@ -166,8 +166,8 @@ func laws(page *strings.Builder, rows []size, s settings) {
 	}
 }
 
-// slope is that of the line through the logarithms of p and of a phase's time,
-// by least squares.
+// slope returns that of the line through the logarithms of p and of a phase's time, by
+// least squares.
 func slope(r size, s settings, phase commsplit.Phase) float64 {
 	var sx, sy, sxx, sxy float64
 	for i, p := range s.sorters {

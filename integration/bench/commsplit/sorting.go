@@ -12,7 +12,7 @@ import (
 
 // arena is the memory of all measurements, taken and touched once.
 type arena struct {
-	tables []commsplit.Row // what is to be sorted: a block's rows behind each other
+	tables []commsplit.Row // to be sorted: a block's rows behind each other
 	a, b   []commsplit.Row // working memory
 }
 
@@ -36,8 +36,8 @@ func (m *arena) fill(n, colors int) []commsplit.Row {
 	return table
 }
 
-// random is a hash of 64 bits (the finaliser of splitmix64), so that every run
-// has the same rows.
+// random returns a hash of 64 bits (the finaliser of splitmix64), so that every run has
+// the same rows.
 func random(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -48,20 +48,20 @@ func random(x uint64) uint64 {
 // phases are the times of one sorting process.
 type phases [commsplit.Finished]time.Duration
 
-// paper is the sum of the phases of table 2.1: without telling ranks their
-// places, which the paper does not time.
+// paper returns the sum of the phases of table 2.1: without telling ranks their places,
+// which the paper does not time.
 func (p phases) paper() time.Duration {
 	return p[commsplit.Collect] + p[commsplit.Splitters] + p[commsplit.Bring] + p[commsplit.Combine]
 }
 
-// whole is the sum of all phases.
+// whole returns the sum of all phases.
 func (p phases) whole() time.Duration { return p.paper() + p[commsplit.Settle] }
 
-// sorting is a split of n ranks, one per process, of which the p processes that
-// sort one copy of the table are carried out in full: they are the first of each
-// block. What the others of a block send to the first while it collects is made
-// beforehand, sorted as it would be; that is how the paper measured too (section
-// 2.4), where two processes stood for the doubling and p for the sort.
+// sorting is a split of n ranks, one per process, of which the p processes that sort
+// one copy of the table are carried out in full: they are the first of each block.
+// Messages of the others of a block to the first while it collects are made beforehand,
+// sorted as they would be; the paper measured in the same way (section 2.4), with two
+// processes for the doubling and p for the sort.
 type sorting struct {
 	n, p     int
 	full     bool // every process ends with the full table
@@ -138,7 +138,7 @@ func (w stopwatch) Step(in []commsplit.Message, out *commsplit.Outbox) {
 	}
 }
 
-// ended is what is left of a machine whose table was given up.
+// ended has the counts of a machine whose table was given up.
 type ended commsplit.Stats
 
 func (ended) Step([]commsplit.Message, *commsplit.Outbox) {}
@@ -174,9 +174,9 @@ func (s *sorting) Receive(i int, tag commsplit.Tag, count int) ([]commsplit.Mess
 	return s.exchange.Receive(i, tag, count)
 }
 
-// worst is, phase by phase, the time of the process that takes longest; of those that
-// end with the full table, that of the median process, since some are disturbed by what
-// becomes of the tables of others.
+// worst returns, phase by phase, the time of the process that takes longest; of those
+// that end with the full table, that of the median process, since the tables of others
+// disturb some.
 func (s *sorting) worst() (worst phases) {
 	for k := range worst {
 		var times []time.Duration
@@ -198,7 +198,7 @@ type result struct {
 	rows   int // held by the process that holds most
 }
 
-// measureSort is the median of several runs, phase by phase.
+// measureSort returns the median of several runs, phase by phase.
 func measureSort(m *arena, n, p, parts, colors, runs int) (result, error) {
 	var all []phases
 	var r result

@@ -75,7 +75,7 @@ var errCannot = errors.New("not for this split")
 // trial is an algorithm as it computes a split again and again.
 type trial struct {
 	algorithm
-	spent []time.Duration // the least, by process, with what it takes to begin
+	spent []time.Duration // the least, by process, with the time to begin
 	net   []float64       // rounds, messages and bytes at the model's prices
 	chose string
 	runs  int
@@ -85,7 +85,7 @@ type trial struct {
 func (t *trial) run(world [][]commsplit.Row, costs commsplit.Costs) error {
 	machines := make([]commsplit.Machine, len(world))
 	now := make([]time.Duration, len(world))
-	// Whoever is first finds allocator and caches cold: each time another.
+	// The first process finds allocator and caches cold: each time another.
 	t.runs++
 	first := t.runs * 101
 	for k := range world {
@@ -130,7 +130,7 @@ func (t *trial) run(world [][]commsplit.Row, costs commsplit.Costs) error {
 	return nil
 }
 
-// cost is that of the process that takes longest.
+// cost returns that of the process that takes longest.
 func (t *trial) cost() time.Duration {
 	worst := 0.0
 	for i, spent := range t.spent {
@@ -139,8 +139,8 @@ func (t *trial) cost() time.Duration {
 	return time.Duration(worst)
 }
 
-// looks say how often a split is measured, and which algorithms drop out then: those
-// that take so many times as long as the best.
+// looks are the numbers of measurements of a split after which algorithms drop out:
+// those that take so many times as long as the best.
 var looks = []struct {
 	runs int
 	drop float64
@@ -149,7 +149,7 @@ var looks = []struct {
 // A split is measured so many times more for each of the runs that were asked for.
 const leastTimes, mostTimes = 3, 8
 
-// runsAtLeast and runsAtMost are how often a split is measured in all.
+// runsAtLeast and runsAtMost bound the measurements of a split in all.
 func runsAtLeast(runs int) int { return lookRuns() + runs*leastTimes }
 func runsAtMost(runs int) int  { return lookRuns() + runs*mostTimes }
 
@@ -160,9 +160,9 @@ func lookRuns() (sum int) {
 	return sum
 }
 
-// compare runs auto and the algorithms alone in turn, so that what disturbs the
-// machine disturbs them alike, each several times, so that none suffers from what
-// the one before it left behind. Those that are far from the best drop out early.
+// compare runs auto and the algorithms alone in turn, so that disturbances of the
+// machine hit them alike, each several times, so that none suffers from the remains of
+// the one before it. Those that are far from the best drop out early.
 func compare(k kind, costs commsplit.Costs, runs int) (auto, best *trial, err error) {
 	world := k.rows()
 	var trials []*trial

@@ -1,6 +1,6 @@
-// Package culprit has a rank of a job over several nodes end by itself, whereupon its peers
-// end, too, and counts how often golaunch names it; and by how much the times err that
-// it takes the ends for. It writes what came of it as docs/results/culprit.md.
+// Package culprit has a rank of a job over several nodes end by itself, whereupon its
+// peers end, too, and counts the runs in which golaunch names it, and the errors of the
+// times that it takes the ends for. It writes docs/results/culprit.md.
 package culprit
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// program is what is run, a rank on each of some nodes.
+// program is run on some nodes, a rank on each.
 type program struct {
 	name  string
 	nodes int
@@ -25,7 +25,7 @@ type program struct {
 	tells bool // each rank writes when it ends
 }
 
-// programs are those of bin, and star, a file.
+// programs returns those of bin, and star, a file.
 func programs(bin, star string) []program {
 	native := func(name string) string { return filepath.Join(bin, "native", name) }
 	return []program{
@@ -36,13 +36,13 @@ func programs(bin, star string) []program {
 	}
 }
 
-// ways are how a rank ends, each with golaunch's exit code.
+// ways are the ends of a rank, each with golaunch's exit code.
 var ways = []struct {
-	how  string
+	end  string
 	code int
 }{{"kill", 128 + 9}, {"segv", 128 + 11}, {"exit", 3}}
 
-// Run runs the programs and writes who was named.
+// Run runs the programs and writes the counts of named culprits.
 func Run(ctx context.Context, f *results.Flags) error {
 	f.Runs = 20
 	busy := f.Int("busy", 8, "loops that keep processors busy, for the load")
@@ -98,9 +98,9 @@ func series(ctx context.Context, page *strings.Builder, t *trial, programs []pro
 		for _, w := range ways {
 			right := 0
 			for i := range t.runs {
-				o, err := t.once(ctx, p, i%p.nodes, w.how)
+				o, err := t.once(ctx, p, i%p.nodes, w.end)
 				if err != nil {
-					return fmt.Errorf("%s, %s: %w", p.name, w.how, err)
+					return fmt.Errorf("%s, %s: %w", p.name, w.end, err)
 				}
 				if o.code == w.code {
 					right++
@@ -157,7 +157,7 @@ var steps = []time.Duration{
 	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond,
 }
 
-// histogram is the table of errors, by size.
+// histogram renders the table of errors, by size.
 func histogram(errs []time.Duration) string {
 	if len(errs) == 0 {
 		return "No peer ended by itself.\n"

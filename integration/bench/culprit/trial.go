@@ -14,21 +14,21 @@ import (
 	"github.com/golaunch/golaunch/internal/report"
 )
 
-// trial is where jobs run.
+// trial has the cluster of the jobs.
 type trial struct {
 	c        *cluster.Cluster
 	golaunch string
 	runs     int
 }
 
-// outcome is what a job shows.
+// outcome is the result of a job.
 type outcome struct {
 	code int
-	errs []time.Duration // by how much golaunch takes peers to have ended too late after the culprit
+	errs []time.Duration // by which golaunch takes peers to have ended too late after the culprit
 }
 
 // once runs a job in which a rank ends.
-func (t *trial) once(ctx context.Context, p program, culprit int, how string) (o outcome, err error) {
+func (t *trial) once(ctx context.Context, p program, culprit int, end string) (o outcome, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	const file = "/root/culprit.json"
@@ -36,7 +36,7 @@ func (t *trial) once(ctx context.Context, p program, culprit int, how string) (o
 		t.golaunch, "-H", fmt.Sprintf("n[001-%03d]", p.nodes), "--ssh-config", t.c.SSHConfig(),
 		"-n", strconv.Itoa(p.nodes), "-N", "1", "--report", file,
 	}, p.argv...)
-	out, err := t.c.CommandContext(ctx, cluster.Head, append(argv, strconv.Itoa(culprit), how)...).Output()
+	out, err := t.c.CommandContext(ctx, cluster.Head, append(argv, strconv.Itoa(culprit), end)...).Output()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
 		return o, fmt.Errorf("no rank has failed: %w", err)
@@ -74,7 +74,7 @@ func errorsOf(failures []report.Failure, said string, culprit int) (errs []time.
 	}
 	first, told := taken[culprit]
 	if !told {
-		return nil, nil // it was not heard of: the job was over
+		return nil, nil // nobody heard of it: the job was over
 	}
 	for rank, at := range taken {
 		if t, wrote := truth[rank]; wrote && rank != culprit {

@@ -1,7 +1,6 @@
-// Package hardstart starts jobs on clusters that do not make it easy: a rack of
-// hosts that drop every packet, and sshds that are slow or refuse connections at
-// random while several jobs start on them at once. It writes what came of it as
-// docs/results/hard-start.md.
+// Package hardstart starts jobs on clusters that do not make it easy: a rack of hosts
+// that drop every packet, and sshds that are slow or refuse connections at random while
+// several jobs start on them at once. It writes docs/results/hard-start.md.
 package hardstart
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/golaunch/golaunch/internal/hostlist"
 )
 
-// sizes say how large and how often.
+// sizes are the sizes of clusters and the numbers of jobs.
 type sizes struct {
 	nodes, dead int
 	runs, jobs  int // of jobs at once
@@ -61,8 +60,8 @@ cores), one rank each.
 | what | runs | failed | median | longest |
 |---|---|---|---|---|
 `, results.Today(), s.nodes, maxStartups)
-	failed, err := hardStart(ctx, s, filepath.Join(bin, "golaunch"), bin, func(what string, failures int, times []time.Duration) {
-		fmt.Fprintf(page, "| %s | %d | %d | %.1f s | %.1f s |\n", what, len(times), failures, results.Median(times).Seconds(), slices.Max(times).Seconds())
+	failed, err := hardStart(ctx, s, filepath.Join(bin, "golaunch"), bin, func(part string, failures int, times []time.Duration) {
+		fmt.Fprintf(page, "| %s | %d | %d | %.1f s | %.1f s |\n", part, len(times), failures, results.Median(times).Seconds(), slices.Max(times).Seconds())
 	})
 	if err != nil {
 		return err
@@ -77,7 +76,7 @@ cores), one rank each.
 }
 
 // hardStart makes a cluster below dir and runs everything on it.
-func hardStart(ctx context.Context, s sizes, golaunch, dir string, tell func(what string, failed int, times []time.Duration)) (failed int, err error) {
+func hardStart(ctx context.Context, s sizes, golaunch, dir string, tell func(part string, failed int, times []time.Duration)) (failed int, err error) {
 	config := cluster.Config{Nodes: s.nodes, MaxStartups: maxStartups, Share: []string{filepath.Dir(golaunch)}}
 	err = cluster.With(ctx, dir, config, func(c *cluster.Cluster, _ string) error {
 		failed, err = hard{c, golaunch, s}.all(ctx, tell)
@@ -86,7 +85,7 @@ func hardStart(ctx context.Context, s sizes, golaunch, dir string, tell func(wha
 	return failed, err
 }
 
-func (h hard) all(ctx context.Context, tell func(what string, failed int, times []time.Duration)) (failed int, err error) {
+func (h hard) all(ctx context.Context, tell func(part string, failed int, times []time.Duration)) (failed int, err error) {
 
 	took, err := h.rack(ctx)
 	if err != nil {
@@ -108,11 +107,11 @@ type hard struct {
 	sizes
 }
 
-// hostLines are those of hosts that could not be started, folded where the same
-// is said of several.
+// hostLines matches lines about hosts that could not be started, folded if several have
+// the same text.
 var hostLines = regexp.MustCompile(`(?m)^golaunch:   hosts? (\S+): `)
 
-// listed is of which hosts golaunch says that they could not be started.
+// listed returns the hosts that golaunch lists as not started.
 func listed(said string) map[string]bool {
 	names := map[string]bool{}
 	for _, line := range hostLines.FindAllStringSubmatch(said, -1) {

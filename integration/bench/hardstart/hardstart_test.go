@@ -21,8 +21,8 @@ func TestHardStart(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(bin) })
 	small := sizes{nodes: 24, dead: 3, runs: 2, jobs: 2, slow: time.Second}
-	failed, err := hardStart(t.Context(), small, filepath.Join(bin, "golaunch"), bin, func(what string, failed int, times []time.Duration) {
-		t.Logf("%s: %d failed, %v", what, failed, times)
+	failed, err := hardStart(t.Context(), small, filepath.Join(bin, "golaunch"), bin, func(part string, failed int, times []time.Duration) {
+		t.Logf("%s: %d failed, %v", part, failed, times)
 	})
 	require.NoError(t, err)
 	require.Zero(t, failed)

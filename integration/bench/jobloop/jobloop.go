@@ -1,7 +1,7 @@
 // Package jobloop runs many small jobs on a test cluster of this machine, one after
 // another and several at a time, with golaunch and with Hydra's mpiexec in turn, and
-// writes docs/results/job-loop.md: whether each job ended with status 0 and left nothing,
-// and how long it took.
+// writes docs/results/job-loop.md: whether each job ended with status 0 and left
+// nothing, and its time.
 package jobloop
 
 import (
@@ -25,10 +25,10 @@ import (
 
 const (
 	jobLimit  = time.Minute      // a job that takes longer counts as failed
-	leftLimit = 20 * time.Second // what is on the nodes longer after a series is left behind
+	leftLimit = 20 * time.Second // remains that stay longer on the nodes after a series count
 )
 
-// settings say what is run.
+// settings choose the jobs.
 type settings struct {
 	nodes, ppn     int
 	jobs           int // one after another
@@ -97,7 +97,7 @@ type launcher struct {
 	argv []string
 }
 
-// launchers are golaunch, and Hydra where it is installed.
+// launchers returns golaunch, and Hydra if it is installed.
 func (s *settings) launchers() []launcher {
 	ranks := strconv.Itoa(s.nodes * s.ppn)
 	list := []launcher{{"golaunch", append([]string{s.golaunch, "--ssh-config", s.config, "-f", s.hostFile, "-n", ranks, "-N", strconv.Itoa(s.ppn)}, s.program...)}}
@@ -107,13 +107,13 @@ func (s *settings) launchers() []launcher {
 	return list
 }
 
-// series is what jobs of one launcher came to.
+// series has the outcomes of one launcher's jobs.
 type series struct {
 	name     string
 	crowd    bool
 	took     []time.Duration // of each job
 	all      time.Duration   // of all, where they are a crowd
-	statuses map[string]int  // how many jobs ended so
+	statuses map[string]int  // the number of jobs by their end
 	left     []string
 }
 
@@ -177,8 +177,8 @@ func (x *series) add(took time.Duration, status string) {
 	x.statuses[status]++
 }
 
-// timed runs one job and says how it ended: its status and, if that is not 0, the end of
-// what it said.
+// timed runs one job and returns its end: its status and, if that is not 0, its last
+// words.
 func (s *settings) timed(ctx context.Context, c *cluster.Cluster, l launcher) (time.Duration, string) {
 	begin := time.Now()
 	out, err := s.job(ctx, c, l)
@@ -197,7 +197,8 @@ func (s *settings) job(ctx context.Context, c *cluster.Cluster, l launcher) (str
 	return string(out), err
 }
 
-// held is what is on the machines of a cluster: processes, files, mounts, cgroups.
+// held has the contents of the machines of a cluster: processes, files, mounts,
+// cgroups.
 type held struct {
 	things trial.Holdings
 	procs  map[string]bool
@@ -212,7 +213,7 @@ func holdings(c *cluster.Cluster) (*held, error) {
 	return &held{things, procs}, err
 }
 
-// check puts down what jobs have left since.
+// check puts down the remains of jobs since then.
 func (h *held) check(c *cluster.Cluster, of ...*series) error {
 	begin := time.Now()
 	for {
@@ -241,14 +242,14 @@ func (h *held) check(c *cluster.Cluster, of ...*series) error {
 	return nil
 }
 
-// note puts down what was left by one of them: it does not say by which.
+// note puts down remains of one of them: nothing tells of which.
 func note(of []*series, left ...string) {
 	for _, x := range of {
 		x.left = append(x.left, left...)
 	}
 }
 
-// processes are those of all machines.
+// processes returns those of all machines.
 func processes(c *cluster.Cluster) (map[string]bool, error) {
 	all := map[string]bool{}
 	for _, name := range trial.Everywhere(c) {

@@ -60,8 +60,8 @@ over the pairs of jobs.
 	return b.String()
 }
 
-// ratio is what x takes to what y takes: all of a crowd, or each job beside the one that
-// ran in the same turn.
+// ratio returns the ratio of the times of x and y: all of a crowd, or each job beside
+// the one that ran in the same turn.
 func (x *series) ratio(y *series) float64 {
 	if x.crowd {
 		return float64(x.all) / float64(y.all)

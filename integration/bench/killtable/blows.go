@@ -21,7 +21,7 @@ const (
 	overSlurm = "slurm"
 )
 
-// blow is what happens to a job.
+// blow is a harm to a job.
 type blow struct {
 	name   string
 	strike func(*cell) error
@@ -30,8 +30,8 @@ type blow struct {
 	silent bool     // noticed only after lostAfter
 	cuts   bool     // connections are cut in silence
 	phases []phase  // nil: all
-	way    string   // the bootstrap that alone has what is struck; "" if both have it
-	// mend undoes what the blow did to the cluster.
+	way    string   // the only bootstrap with such a victim; "" if both have it
+	// mend undoes the harm of the blow to the cluster.
 	mend func(*cell) error
 }
 

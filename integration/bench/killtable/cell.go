@@ -25,14 +25,14 @@ const (
 	root, middle, leaf = "n001", "n002", "n007"
 )
 
-// upLimit bounds how long golaunch may take to replace what was killed, endLimit
-// how long it may take to end after the blow. A cell that reaches them failed.
+// upLimit bounds the time for golaunch to replace killed agents, endLimit the time to
+// end after the blow. A cell that reaches them failed.
 const (
 	upLimit  = time.Minute
 	endLimit = time.Minute
 )
 
-// phase is what a job is doing when the blow falls.
+// phase is the state of a job when the blow falls.
 type phase int
 
 const (
@@ -43,7 +43,7 @@ const (
 	stubborn              // a rank has a grandchild that is hard to find and to end
 	fence                 // all ranks but one wait in a fence of PMIx
 	connect               // in a connect of PMIx
-	spawning              // a rank waits for what it has spawned over PMIx
+	spawning              // a rank waits for processes that it has spawned over PMIx
 )
 
 // phases are the columns of the table; stubborn is shown as steady, connect and spawning
@@ -61,7 +61,7 @@ const (
 	lateBy   = 3 * time.Second
 )
 
-// floodBytes is how much output has come when the flood counts as one.
+// floodBytes is the output from which on the flood counts as one.
 const floodBytes = 1 << 20
 
 // allowance is the time between detection and the last process's end that
@@ -91,9 +91,9 @@ type cell struct {
 	survived bool
 }
 
-// run strikes and looks at what comes of it. It returns how long after the
-// blow's detection the last process was gone. Where a busy machine lets start-up
-// pass too soon, it is made to take longer.
+// run strikes and looks at the outcome. It returns the time from the blow's detection
+// to the end of the last process. If a busy machine lets start-up pass too soon, it is
+// made to take longer.
 func (c *cell) run(patience time.Duration) (took time.Duration, err error) {
 	for try := range 4 {
 		if took, err = c.once(patience, time.Duration(try+1)*lateBy); !errors.Is(err, errTooLate) {
@@ -139,9 +139,9 @@ func (c *cell) once(patience, late time.Duration) (took time.Duration, err error
 	return took, err
 }
 
-// strike waits for the phase, strikes, and looks at what comes of it. During
-// start-up golaunch may also replace what was killed: then the job has to come
-// to run, and is ended by SIGTERM.
+// strike waits for the phase, strikes, and looks at the outcome. During start-up
+// golaunch may also replace killed agents: then the job has to come to run, and is
+// ended by SIGTERM.
 func (c *cell) strike(patience time.Duration) (time.Duration, error) {
 	ready := c.job.Await
 	if c.phase == startUp {
@@ -213,8 +213,8 @@ func (c *cell) abandon() {
 	_, _ = c.job.End(endLimit)
 }
 
-// foreign tells what golaunch cannot end: what makes the late host's sshd late,
-// sshd's own process for a connection that a partition has cut, which waits
+// foreign reports whether golaunch cannot end a process: the one that makes the late
+// host's sshd late, sshd's own for a connection that a partition has cut, which waits
 // for TCP, or ClientAliveInterval, to give up, and Slurm's own for a step, which waits
 // until it has told of the step's end by way of other nodes.
 func (c *cell) foreign(node string, p cluster.Proc) bool {
@@ -242,7 +242,7 @@ func (c *cell) agentsUp() error {
 // pmixClient is the program of ranks that speak PMIx, which needs libpmix.
 const pmixClient = "pmixclient"
 
-// command is golaunch's command line, and sets the program in it.
+// command returns golaunch's command line, and sets the program in it.
 func (c *cell) command() []string {
 	probe, client, pmix := filepath.Join(c.native, "rankprobe"), filepath.Join(c.native, "pmiclient"), filepath.Join(c.native, pmixClient)
 	c.program = map[phase][]string{

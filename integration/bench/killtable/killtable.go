@@ -1,11 +1,10 @@
-// Package killtable kills golaunch's parts, one at a time and in every phase of
-// a job, on a test cluster of this machine, and writes what was left and how
-// long it lived as docs/results/kill-table.md.
+// Package killtable kills golaunch's parts, one at a time and in every phase of a job,
+// on a test cluster of this machine, and writes the remains and their lifetimes as
+// docs/results/kill-table.md.
 //
-// After every blow it wants golaunch's right exit status and message, the
-// node's own process 1 alive, and of the job nothing on any machine: every
-// process that was not there before counts, whatever it did to its environment,
-// session or parent.
+// After every blow it wants golaunch's right exit status and message, the node's own
+// process 1 alive, and of the job nothing on any machine: every process that was not
+// there before counts, with any changes to its environment, session or parent.
 package killtable
 
 import (
@@ -32,7 +31,7 @@ type settings struct {
 	bin     string
 }
 
-// The places: what golaunch has on the nodes.
+// The places: golaunch's accounts on the nodes.
 var places = map[string]struct {
 	title  string
 	way    string
@@ -86,7 +85,7 @@ run, and is ended by SIGTERM. Under "PMIx" all ranks but one wait in a fence of 
 as the blow says.
 `
 
-// table makes one place's cluster and table; it returns how many runs failed.
+// table makes one place's cluster and table; it returns the number of failed runs.
 func table(ctx context.Context, page *strings.Builder, s settings, as string) (failures int, err error) {
 	place := places[as]
 	fmt.Fprintf(page, "\n## %s\n\n", place.title)
@@ -103,7 +102,7 @@ func table(ctx context.Context, page *strings.Builder, s settings, as string) (f
 	return failures, err
 }
 
-// rows runs one table; it returns how many runs failed.
+// rows runs one table; it returns the number of failed runs.
 func (s settings) rows(ctx context.Context, c *cluster.Cluster, way string, page *strings.Builder) (failures int, err error) {
 	fmt.Fprint(page, "| blow |")
 	for _, p := range s.phases {
@@ -168,7 +167,7 @@ func (s settings) repeat(ctx context.Context, c *cluster.Cluster, way string, b 
 	return text, failed, nil
 }
 
-// patience is how long a run waits for what is left before it gives up.
+// patience bounds the wait of a run for the end of remains.
 const patience = 20 * time.Second
 
 // in returns the phase in which a blow is shown in a column, if it is. It is an sshd that
@@ -188,7 +187,7 @@ func (b blow) in(way string, column phase) (phase, bool) {
 	return 0, false
 }
 
-// lacks tells whether the program of a phase was not built, for want of libpmix.
+// lacks reports whether the program of a phase was not built, for want of libpmix.
 func lacks(native string, p phase) bool {
 	if p.String() != fence.String() {
 		return false
@@ -210,7 +209,7 @@ func unavailable(config cluster.Config) error {
 func parse(f *results.Flags) (settings, error) {
 	var s settings
 	f.Runs = 20
-	as := f.String("as", "root,user,docker,slurm", "what golaunch is on the nodes: any of root, user, docker, slurm")
+	as := f.String("as", "root,user,docker,slurm", "the places: any of root, user, docker, slurm")
 	only := f.String("only", "", "only blows that match `REGEXP`")
 	during := f.String("phases", "", "only phases that match `REGEXP`")
 	f.BoolVar(&s.verbose, "v", false, "tell each cell on standard error")

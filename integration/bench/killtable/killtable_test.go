@@ -15,8 +15,8 @@ import (
 	"github.com/golaunch/golaunch/integration/programs"
 )
 
-// TestKillTable runs the cells once; the command runs them often. Of start-up,
-// whose cells take long, it runs those that differ in what golaunch does.
+// TestKillTable runs the cells once; the command runs them often. Of start-up, whose
+// cells take long, it runs those with different work for golaunch.
 func TestKillTable(t *testing.T) {
 	bin, err := programs.Make()
 	require.NoError(t, err)
@@ -72,7 +72,7 @@ func everyCell(t *testing.T, c *cluster.Cluster, bin, way string, columns []phas
 				if lacks(bin, p) {
 					t.Skip("skipped: pmixclient was not built; apt-get install libpmix-dev")
 				}
-				// How soon is for the command to say: this machine may be busy.
+				// The command tells the times: this machine may be busy.
 				cell := &cell{ctx: t.Context(), cluster: c, golaunch: filepath.Join(bin, "golaunch"), native: bin, allowance: patience, blow: b, phase: p, way: way}
 				_, err := cell.run(patience)
 				require.NoError(t, err)

@@ -26,12 +26,12 @@ import (
 // starts the root: the template is `COMMAND launcherload root {host} {command}`.
 const rootWord = "root"
 
-// usageDir names, in the environment, where processes of agents leave word of
-// what they took.
+// usageDir names, in the environment, the directory in which processes of agents leave
+// word of their usage.
 const usageDir = "LAUNCHERLOAD_USAGE"
 
-// serveRoot is the root agent: it starts those below as processes, each of which
-// holds all that is below it.
+// serveRoot runs the root agent: it starts those below as processes, each of which
+// holds all agents below it.
 func serveRoot(words []string) error {
 	// The words are those of package stage's script, after the host: the magic
 	// comes in halves, after "golaunch".
@@ -66,11 +66,11 @@ func serve(words []string, h agent.Harness) error {
 		return err
 	}
 	branch.agents.Add(1)
-	err = agent.Serve(l, h) // which ends after those below
+	err = agent.Serve(l, h) // it ends after those below
 	return errors.Join(err, tellUsage())
 }
 
-// standardPipe is the link's bytes, which can be closed while they are awaited.
+// standardPipe returns the link's bytes, which can be closed while they are awaited.
 func standardPipe() (io.ReadWriteCloser, error) {
 	var files [2]*os.File
 	for fd := range files {
@@ -123,7 +123,7 @@ func (linked) Close() error                { return nil }
 func (linked) Diagnostics() string         { return "" }
 func (linked) PeerAddr() string            { return "" }
 
-// tellUsage leaves word of what this process's agents took.
+// tellUsage leaves word of the usage of this process's agents.
 func tellUsage() error {
 	dir := os.Getenv(usageDir)
 	if dir == "" {

@@ -21,7 +21,7 @@ import (
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
-// srunWord is the bench's first word where it stands for Slurm's srun: one process has all
+// srunWord is the bench's first word in the place of Slurm's srun: one process has all
 // agents, each of which calls golaunch over TCP and TLS, as on nodes of their own.
 const srunWord = "srun"
 
@@ -53,8 +53,8 @@ func measureCalls(ctx context.Context, golaunch string, nodes, ppn, degree int) 
 	return runJob(ctx, load{nodes: nodes, ppn: ppn}, usage, env, golaunch, "--bootstrap", "slurm", "-H", hosts, "--degree", fmt.Sprint(degree))
 }
 
-// serveCalling is that srun, from its words on: --nodelist has the hosts, what follows
-// "--" is the command of an agent, and standard input the secret.
+// serveCalling acts as that srun: --nodelist has the hosts, the words after "--" are
+// the command of an agent, and standard input has the secret.
 func serveCalling(words []string) error {
 	nodes := ""
 	for _, w := range words {
@@ -142,12 +142,12 @@ func kilobytes(l load) float64        { return float64(l.memory) / 1e3 }
 func microseconds(l load) float64     { return l.cpu.Seconds() * 1e6 }
 func wallMilliseconds(l load) float64 { return l.wall.Seconds() * 1e3 }
 
-// slope is by how much a number grows for each node from one job to another.
+// slope returns the growth of a number for each node from one job to another.
 func slope(from, to load, of func(load) float64) float64 {
 	return (of(to) - of(from)) / float64(to.nodes-from.nodes)
 }
 
-// bend is the slope of the second part by that of the first.
+// bend returns the slope of the second part by that of the first.
 func bend(first, middle, last load, of func(load) float64) float64 {
 	return slope(middle, last, of) / slope(first, middle, of)
 }

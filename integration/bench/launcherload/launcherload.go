@@ -1,11 +1,11 @@
-// Package launcherload measures what golaunch itself takes while it starts jobs
-// on thousands of nodes: descriptors, memory and processor time, against the
-// bounds of docs/results/launcher.md, which it writes. golaunch is the real one,
-// in a process of its own. So are the agents, hundreds to a process, with links
-// in memory between them (package internal/link/memlink); the processes of a node, its
-// warden and ranks, are stood in for, with the descriptors that an agent has of
-// them. With -calls the agents are started in bulk instead, and call golaunch over
-// TLS: docs/results/launcher-bulk.md.
+// Package launcherload measures the usage of golaunch itself while it starts jobs on
+// thousands of nodes: descriptors, memory and processor time, against the bounds of
+// docs/results/launcher.md, which it writes. golaunch is the real one, in a process of
+// its own. So are the agents, hundreds to a process, with links in memory between them
+// (package internal/link/memlink); the processes of a node, its warden and ranks, are
+// stood in for, with the descriptors that an agent has of them. With -calls the agents
+// are started in bulk instead, and call golaunch over TLS:
+// docs/results/launcher-bulk.md.
 package launcherload
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/golaunch/golaunch/internal/bootstrap"
 )
 
-// settings say what is measured.
+// settings choose the measurements.
 type settings struct {
 	nodes, ppn []int
 	degree     int

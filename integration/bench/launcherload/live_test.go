@@ -18,12 +18,12 @@ import (
 	"github.com/golaunch/golaunch/launcher"
 )
 
-// Memory that golaunch holds for each node grows with the job; whatever else it
-// takes hides that at any size that a test has time for. The slope does not.
+// Memory that golaunch holds for each node grows with the job; its other memory hides
+// that at any size that a test has time for. The slope does not.
 func TestWhatTheLauncherHoldsForEachNode(t *testing.T) {
 	const few, many = 256, 1024
 	const most = 620 // bytes: 515 to 545 were measured, on a quiet machine and a busy one; 200 more are found
-	live(t, few)     // what is made once is there
+	live(t, few)     // things made once are there
 	slopes := make([]int64, 3)
 	for i := range slopes {
 		slopes[i] = (live(t, many) - live(t, few)) / (many - few)
@@ -33,8 +33,8 @@ func TestWhatTheLauncherHoldsForEachNode(t *testing.T) {
 	require.LessOrEqual(t, results.Median(slopes), int64(most), "bytes for each node")
 }
 
-// live runs a job's launcher in this process and returns what it held for most of
-// the time, in bytes: the median of what collections of garbage left.
+// live runs a job's launcher in this process and returns its memory for most of the
+// time, in bytes: the median after collections of garbage.
 func live(t *testing.T, nodes int) int64 {
 	t.Helper()
 	self, err := os.Executable()

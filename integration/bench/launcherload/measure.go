@@ -16,7 +16,7 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// load is what a job took.
+// load is the usage of a job.
 type load struct {
 	nodes, ppn  int
 	descriptors int           // of golaunch, the most that were seen
@@ -28,10 +28,10 @@ type load struct {
 	agentCPU    time.Duration // of these processes
 }
 
-// poll is how often golaunch is looked at.
+// poll is the interval of looks at golaunch.
 const poll = 5 * time.Millisecond
 
-// ticks is what the kernel counts processor time in, per second.
+// ticks is the kernel's unit of processor time, per second.
 const ticks = 100
 
 // measure runs one job whose agents are started one by another.
@@ -97,7 +97,7 @@ func (l *load) watch(pid int) error {
 	}
 }
 
-// threadTime is the processor time of the threads that live: to the nanosecond,
+// threadTime returns the processor time of the threads that live: to the nanosecond,
 // but none at the very end.
 func threadTime(pid int) (sum time.Duration) {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
@@ -127,7 +127,7 @@ func processorTime(pid int) (state string, cpu time.Duration, err error) {
 	return f[stateField], time.Duration(user+system) * time.Second / ticks, cmp.Or(err1, err2)
 }
 
-// peak is the most memory that a process held, by /proc/PID/status.
+// peak returns the most memory that a process held, by /proc/PID/status.
 func peak(status string) int64 {
 	for line := range strings.Lines(status) {
 		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
@@ -138,7 +138,7 @@ func peak(status string) int64 {
 	return 0
 }
 
-// readUsage adds up what the processes of agents have left word of.
+// readUsage adds up the usage that the processes of agents have left word of.
 func (l *load) readUsage(dir string) error {
 	files, err := filepath.Glob(dir + "/*")
 	if err != nil {

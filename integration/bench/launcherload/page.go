@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// The bounds of what golaunch may take.
+// The bounds of golaunch's usage.
 const (
 	boundMemory  = 20_000_000            // bytes
 	boundPerNode = 200                   // bytes
@@ -18,7 +18,7 @@ const (
 	boundCPU     = 50 * time.Microsecond // per node
 )
 
-// bound is the memory that golaunch may take for a job.
+// bound returns the memory that golaunch may take for a job.
 func (l load) bound() int64 {
 	return boundMemory + boundPerNode*int64(l.nodes) + boundPerRank*int64(l.nodes*l.ppn)
 }
@@ -71,8 +71,8 @@ Not in it: signatures. With --bootstrap ssh golaunch makes one for each node.
 	return b.String()
 }
 
-// beyond says from how many nodes on golaunch would take more memory than it
-// may, if that grows as between two jobs of as many ranks per node.
+// beyond tells the number of nodes from which on golaunch would take more memory than
+// it may, if that grows as between two jobs of as many ranks per node.
 func beyond(first, last load) string {
 	if last.nodes == first.nodes {
 		return ""

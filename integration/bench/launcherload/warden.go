@@ -14,12 +14,11 @@ import (
 	"github.com/golaunch/golaunch/internal/unix"
 )
 
-// runFor is how long ranks that are none run: until all of them have started,
-// mostly.
+// runFor is the lifetime of fake ranks: until all of them have started, mostly.
 const runFor = 300 * time.Millisecond
 
-// warden is an agent.Warden whose ranks are descriptors without a process: what
-// the agent has of them is what it has of real ones.
+// warden is an agent.Warden whose ranks are descriptors without a process: the agent
+// has the same of them as of real ones.
 type warden struct {
 	mu     sync.Mutex
 	more   sync.Cond
@@ -28,7 +27,7 @@ type warden struct {
 	ranks  []*fake // that run
 }
 
-// fake is a rank, and its ends of what the agent holds.
+// fake is a rank, and the other ends of the agent's descriptors.
 type fake struct {
 	exit proc.Exited
 	ends []int

@@ -95,7 +95,7 @@ func hierTopoMap(g *commgraph.Graph, m *levels.Machine) ([]int32, error) {
 	return at, nil
 }
 
-// quotient is the graph of parts.
+// quotient returns the graph of parts.
 func quotient(g *commgraph.Graph, part []int32, parts int) (*commgraph.Graph, error) {
 	var edges []commgraph.Edge
 	for r := range int32(g.Ranks()) {

@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/network/placement/levels"
 )
 
-// durations writes how long mapping takes.
+// durations writes the times of mapping.
 func durations(page *strings.Builder) error {
 	const runs = 5
 	fmt.Fprintf(page, `
@@ -64,7 +64,7 @@ has the preparation take the gain up.
 	return nil
 }
 
-// fastest is the least time of several runs.
+// fastest returns the least time of several runs.
 func fastest(runs int, step func() error) (time.Duration, error) {
 	var least time.Duration
 	for i := range runs {

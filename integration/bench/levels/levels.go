@@ -1,8 +1,7 @@
-// Package levels maps periodic grids of ranks onto allocations of a Cray XC, as
-// [Sahoo] did with LAMMPS, and writes docs/results/mapping-levels.md: what each map
-// leaves to each level, the time of the rank that communicates longest, the choice of
-// the mapping depth. All but the times that the page calls measured are the same on
-// every machine.
+// Package levels maps periodic grids of ranks onto allocations of a Cray XC, as [Sahoo]
+// did with LAMMPS, and writes docs/results/mapping-levels.md: each map's volume at each
+// level, the time of the rank that communicates longest, the choice of the mapping
+// depth. All but the times that the page calls measured are the same on every machine.
 package levels
 
 import (

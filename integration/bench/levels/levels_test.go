@@ -11,7 +11,8 @@ import (
 	"github.com/golaunch/golaunch/network/commgraph"
 )
 
-// Every map has one rank on each core, and the volume of all levels is what ranks send.
+// Every map has one rank on each core, and the volumes of all levels add up to that of
+// the ranks.
 func TestMapsOfSparseJobs(t *testing.T) {
 	for groups, dims := range [][]int{{4, 4, 6}, {5, 6, 8}, {6, 8, 8}} {
 		job, err := newTrial(dims, groups+1, 7, benchmarks[0])

@@ -12,7 +12,7 @@ import (
 // Gb/s, if it is large, as [Sahoo, figure 3.4] has it of both of its patterns.
 const copyRate = 3e9
 
-// maps are all that the page compares for one job, by their names.
+// maps are all maps that the page compares for one job, by their names.
 type maps struct {
 	names      []string
 	at         map[string][]int32
@@ -25,7 +25,7 @@ func (x *maps) add(name string, at []int32) {
 	x.at[name] = at
 }
 
-// makeMaps makes the maps of a job by what g says of it: t.graph, or a profile.
+// makeMaps makes the maps of a job by its graph g: t.graph, or a profile.
 func makeMaps(t *trial, g *commgraph.Graph) (*maps, error) {
 	x, m := &maps{at: map[string][]int32{}}, t.machine()
 	x.add("rank order", m.Default())

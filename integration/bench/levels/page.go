@@ -146,7 +146,7 @@ blades as hosts.
 	return nil
 }
 
-// profiles writes what is left of the gain if maps are made from a short run.
+// profiles writes the rest of the gain if maps are made from a short run.
 func profiles(page *strings.Builder) error {
 	page.WriteString(`
 ## Maps from a profile of 1 % of the run, chain
@@ -231,7 +231,7 @@ figure 4.2] has depth 3 as the one whose levels take most nearly the same.
 	return nil
 }
 
-// depths writes what the rate of copies makes of the choice of depth.
+// depths writes the effect of the rate of copies on the choice of depth.
 func depths(page *strings.Builder) error {
 	page.WriteString(`
 ## The mapping depth where messages share, chain, contiguous hosts

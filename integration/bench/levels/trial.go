@@ -14,7 +14,7 @@ import (
 // coresPerHost is that of the machine of [Sahoo].
 const coresPerHost = 24
 
-// benchmark is a program of [Sahoo 4.3] and what a process sends in all, in bytes
+// benchmark is a program of [Sahoo 4.3] with the volume of a process in all, in bytes
 // [Sahoo, table 4.1].
 type benchmark struct {
 	name  string
@@ -39,7 +39,7 @@ type trial struct {
 
 func (t *trial) machine() *levels.Machine { return t.costs.Machine }
 
-// allocation is the job's hosts, in words.
+// allocation describes the job's hosts.
 func (t *trial) allocation() string {
 	if t.seed == 0 {
 		return "contiguous"
@@ -78,7 +78,7 @@ func newTrial(dims []int, groups int, seed uint64, b benchmark) (*trial, error) 
 	return t, err
 }
 
-// halo is a periodic grid in which each rank has a neighbor on either side in each
+// halo returns a periodic grid in which each rank has a neighbor on either side in each
 // dimension; weight is that of both directions, by rank and dimension.
 func halo(dims []int, weight func(rank, dim int) int64) (*commgraph.Graph, error) {
 	n := 1
@@ -97,8 +97,8 @@ func halo(dims []int, weight func(rank, dim int) int64) (*commgraph.Graph, error
 	return commgraph.New(n, edges)
 }
 
-// profile is what a run of a hundredth of the iterations would tell of the graph: a
-// hundredth of each volume, off by up to a share of it.
+// profile returns the graph by a run of a hundredth of the iterations: a hundredth of
+// each volume, off by up to a share of it.
 func (t *trial) profile(b benchmark, share float64, seed uint64) (*commgraph.Graph, error) {
 	return halo(t.dims, func(rank, dim int) int64 {
 		x := topology.Mix(seed + topology.MixStep*uint64(rank*len(t.dims)+dim+1))
@@ -107,7 +107,7 @@ func (t *trial) profile(b benchmark, share float64, seed uint64) (*commgraph.Gra
 	})
 }
 
-// megabytes is the mean volume of a process at each level.
+// megabytes returns the mean volume of a process at each level.
 func (t *trial) megabytes(at []int32) []float64 {
 	var mb []float64
 	for _, s := range t.costs.Shares(t.graph, at) {
@@ -116,13 +116,14 @@ func (t *trial) megabytes(at []int32) []float64 {
 	return mb
 }
 
-// gain is by how much a map is faster than rank order, in percent.
+// gain returns the lead of a map over rank order, in percent of the time.
 func (t *trial) gain(at []int32) float64 {
 	gain := 100 * (1 - t.costs.Max(t.graph, at)/t.costs.Max(t.graph, t.machine().Default()))
 	return math.Round(10*gain)/10 + 0 // no -0
 }
 
-// sharing is what messages share, with so many bytes/s of copies in a socket.
+// sharing returns the resources that messages share, with so many bytes/s of copies in
+// a socket.
 func (t *trial) sharing(copies float64) levels.Sharing {
 	return levels.Sharing{Router: t.router, Copy: copies}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// geometric is a random geometric graph: points in a periodic cube, edges between
+// geometric returns a random geometric graph: points in a periodic cube, edges between
 // those nearer than radius, with weight 1000 (1 - distance/radius)^2, at least 1.
 func geometric(n int, radius float64, seed uint64) (*commgraph.Graph, error) {
 	at := make([][3]float64, n)

@@ -18,7 +18,7 @@ import (
 	"github.com/golaunch/golaunch/network/commgraph"
 )
 
-// parts are the sections in their order. The large one comes before what takes
+// parts are the sections in their order. The large one comes before those that take
 // memory.
 var parts = []struct {
 	name  string
@@ -31,7 +31,7 @@ var parts = []struct {
 	{"grids", grids},
 }
 
-// run is what all parts write with.
+// run has the page and the data of all parts.
 type run struct {
 	context.Context
 	data  string // the folder of the graphs

@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/network/placement/mapping"
 )
 
-// quoted is what another mapper reached, as it is quoted.
+// quoted has published results of other mappers.
 type quoted struct {
 	viem, treeMatch float64 // 0 where there is none
 	asked           float64 // at most, 0 where nothing was asked for
@@ -145,7 +145,7 @@ func random(r *run) error {
 	return nil
 }
 
-// grids shows how far messages of stencils go, before and after.
+// grids shows the distances of messages of stencils, before and after.
 func grids(r *run) error {
 	r.printf("\n## How far messages go\n\nThe share of the weight that goes so far, in links (on tori: between routers); each pair of ranks counts once.\n\n" +
 		"| graph | network | order | share by distance |\n|---|---|---|---|\n")
@@ -182,7 +182,7 @@ func grids(r *run) error {
 	return nil
 }
 
-// large is one stencil of 65,536 ranks.
+// large maps one stencil of 65,536 ranks.
 func large(r *run) error {
 	r.printf("\n## 65,536 ranks\n\nA stencil of 6 neighbors. At most 20 s and 2 GB are asked for; memory is the most that the program has had so far.\n\n" +
 		"| graph | network | default | mapped | of | s | refined | s | MB |\n|---|---|---|---|---|---|---|---|---|\n")
@@ -212,7 +212,7 @@ func large(r *run) error {
 	return nil
 }
 
-// whole is hop-bytes, a dash for none.
+// whole renders hop-bytes, a dash for none.
 func whole(x float64) string {
 	if x == 0 {
 		return "-"
@@ -220,7 +220,7 @@ func whole(x float64) string {
 	return fmt.Sprintf("%.0f", x)
 }
 
-// mean is a mean distance, a dash for none.
+// mean renders a mean distance, a dash for none.
 func mean(x float64) string {
 	if x == 0 {
 		return "-"
@@ -235,7 +235,7 @@ func yes(reached bool) string {
 	return "no"
 }
 
-// least is the least of those that are not 0.
+// least returns the least of those that are not 0.
 func least(list ...float64) float64 {
 	best := math.Inf(1)
 	for _, x := range list {

@@ -20,7 +20,7 @@ const gmap = "scotch_gmap"
 // maxScotch is the greatest weight that Scotch is given: its sums are of 32 bits.
 const maxScotch = 10000
 
-// scotchIs says which Scotch is compared with.
+// scotchIs names the Scotch of the comparison.
 func scotchIs(ctx context.Context) string {
 	text, err := exec.CommandContext(ctx, gmap, "-V").CombinedOutput()
 	if err != nil {
@@ -66,7 +66,7 @@ func scotch(ctx context.Context, g *commgraph.Graph, target string) (mapping.Map
 	return m, m.Check(g.Ranks())
 }
 
-// source is g in Scotch's form.
+// source returns g in Scotch's form.
 func source(g *commgraph.Graph) []byte {
 	most := int64(1)
 	for r := range int32(g.Ranks()) {

@@ -53,7 +53,7 @@ func (n network) target(ranks int) (*mapping.Target, error) {
 	return mapping.OnNetwork(r, slices.Collect(g.AllHosts())[:ranks], unit)
 }
 
-// comparison is a graph on a network, by all who map it.
+// comparison is a graph on a network, by all its mappers.
 type comparison struct {
 	network
 	ranks           int
@@ -88,7 +88,7 @@ func (r *run) compare(g *commgraph.Graph, n network) (*comparison, error) {
 	return c, err
 }
 
-// processor is the processor time of this process, in seconds.
+// processor returns the processor time of this process, in seconds.
 func processor() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -97,7 +97,7 @@ func processor() float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// peak is the most memory that this process has had, in MB.
+// peak returns the most memory that this process has had, in MB.
 func peak() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -1,8 +1,8 @@
 // Package mpichsuite builds MPICH with the device ch3:nemesis and runs the spawn
-// programs of its own test suite under golaunch, on one machine, over agents of
-// one machine and over a cluster, and under Hydra over the cluster. Beside them
-// run programs whose spawns are refused and whose worlds part. It writes what
-// passed as docs/results/mpich-spawn.md.
+// programs of its own test suite under golaunch, on one machine, over agents of one
+// machine and over a cluster, and under Hydra over the cluster. Beside them run
+// programs whose spawns are refused and whose worlds part. It writes
+// docs/results/mpich-spawn.md.
 package mpichsuite
 
 import (
@@ -23,7 +23,7 @@ import (
 
 const clusterNodes = 4
 
-// Run runs the programs and writes what passed.
+// Run runs the programs and writes the page of them.
 func Run(ctx context.Context, f *results.Flags) error {
 	limit := f.Duration("limit", 3*time.Minute, "how long a program may take; those that the list gives more time get as much more")
 	only := f.String("only", "", "run the programs of MPICH's whose lines in the list begin with `TEXT`")
@@ -69,7 +69,7 @@ func Run(ctx context.Context, f *results.Flags) error {
 	return verdict(tried)
 }
 
-// build makes MPICH and our program for it, and returns where MPICH is.
+// build makes MPICH and our program for it, and returns MPICH's directory.
 func build(ctx context.Context, bin string) (string, error) {
 	cmd := exec.CommandContext(ctx, "scripts/mpich.sh")
 	cmd.Stderr = os.Stderr
@@ -89,7 +89,7 @@ func build(ctx context.Context, bin string) (string, error) {
 	return dir, nil
 }
 
-// way is how programs are started.
+// way is a way to start programs.
 type way struct {
 	name  string
 	hydra bool
@@ -104,7 +104,7 @@ func ways(c *cluster.Cluster, golaunch string) ([]way, error) {
 		return nil, err
 	}
 	outputs := func(run func() error, cmd *exec.Cmd) (stdout, stderr []byte, err error) {
-		cmd.WaitDelay = time.Second // for output of what is left
+		cmd.WaitDelay = time.Second // for output of processes that are left
 		var o, e bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &o, &e
 		err = run()
@@ -153,12 +153,12 @@ func ways(c *cluster.Cluster, golaunch string) ([]way, error) {
 	}, nil
 }
 
-// trial is what came of a test in one way.
+// trial is the outcome of a test in one way.
 type trial struct {
-	test test
-	way  way
-	why  string // it did not pass; "" if it did
-	took time.Duration
+	test  test
+	way   way
+	fault string // the reason that it did not pass; "" if it did
+	took  time.Duration
 }
 
 // tryAll runs every test in every way that is for it, one after the other, in a
@@ -170,23 +170,23 @@ func tryAll(ctx context.Context, tests []test, ways []way, dir string) (tried []
 				continue
 			}
 			begin := time.Now()
-			why, err := try(ctx, t, w, dir)
+			fault, err := try(ctx, t, w, dir)
 			if err != nil {
 				return nil, err
 			}
-			if why != "" {
-				fmt.Fprintf(os.Stderr, "mpichsuite: %s, %s: %s\n", t.name, w.name, why)
+			if fault != "" {
+				fmt.Fprintf(os.Stderr, "mpichsuite: %s, %s: %s\n", t.name, w.name, fault)
 			}
-			tried = append(tried, trial{t, w, why, time.Since(begin)})
+			tried = append(tried, trial{t, w, fault, time.Since(begin)})
 		}
 	}
 	return tried, nil
 }
 
-// grace is what a job may take beyond its limit to be ended.
+// grace is the time beyond its limit for a job to be ended.
 const grace = time.Minute
 
-// try runs a test and tells why it did not pass, or "".
+// try runs a test and returns the reason that it did not pass, or "".
 func try(ctx context.Context, t test, w way, dir string) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, t.limit+grace)
 	defer cancel()
@@ -207,17 +207,17 @@ func try(ctx context.Context, t test, w way, dir string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", w.name, err)
 	}
-	if why := t.judge(string(stdout), code); why != "" {
-		return fmt.Sprintf("%s (%s)", why, bytes.TrimSpace(slices.Concat(stdout, stderr))), nil
+	if fault := t.judge(string(stdout), code); fault != "" {
+		return fmt.Sprintf("%s (%s)", fault, bytes.TrimSpace(slices.Concat(stdout, stderr))), nil
 	}
 	return "", nil
 }
 
-// verdict is an error where golaunch failed anything.
+// verdict returns an error if golaunch failed anything.
 func verdict(tried []trial) error {
 	failed := 0
 	for _, r := range tried {
-		if !r.way.hydra && r.why != "" {
+		if !r.way.hydra && r.fault != "" {
 			failed++
 		}
 	}

@@ -65,6 +65,6 @@ func TestPage(t *testing.T) {
 	require.Contains(t, text, "| program | one |\n|---|---|\n| parts | passed, 2.0 s |\n| passed | **1 of 1** |\n")
 	require.Equal(t, 1, strings.Count(text, "Hydra |"))
 	require.NoError(t, verdict(tried))
-	tried[2].why = "aborted"
+	tried[2].fault = "aborted"
 	require.EqualError(t, verdict(tried), "golaunch: 1 runs failed")
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// page is the page of results.
+// page renders the results.
 func page(f results.Frame, tried []trial) string {
 	b := &strings.Builder{}
 	b.WriteString(f.Head("MPICH's spawn programs", "build"))
@@ -33,8 +33,8 @@ status is 3. What golaunch does there is told in [Spawn](../pmi.md#spawn).
 	return b.String()
 }
 
-// table has a line for each test and, in the end, the counts; a way that is for
-// none of the tests has no column.
+// table writes a line for each test and, in the end, the counts; a way that is for none
+// of the tests has no column.
 func table(b *strings.Builder, tried []trial, ours bool) {
 	var tests, ways []string
 	cells := map[[2]string]string{}
@@ -51,7 +51,7 @@ func table(b *strings.Builder, tried []trial, ours bool) {
 		}
 		word := "**failed**"
 		ran[r.way.name]++
-		if r.why == "" {
+		if r.fault == "" {
 			passed[r.way.name]++
 			word = "passed"
 		}

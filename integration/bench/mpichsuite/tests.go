@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// test is a program with what is expected of it.
+// test is a program with its judge.
 type test struct {
 	name  string
 	ours  bool // else MPICH's
@@ -16,11 +16,11 @@ type test struct {
 	slots bool // for hosts with as many slots as the cluster has nodes, in all
 	argv  []string
 	limit time.Duration
-	// judge tells what is wrong with the output and the exit status, or "".
+	// judge names a fault of the output or the exit status, or "".
 	judge func(said string, code int) string
 }
 
-// usualLimit is what the list's times are relative to.
+// usualLimit is the base of the list's times.
 const usualLimit = 3 * time.Minute
 
 // parseList reads a list of tests: lines of a program, its number of ranks and
@@ -62,8 +62,8 @@ func parseList(list, only string, limit time.Duration) (tests []test, err error)
 	return tests, nil
 }
 
-// noErrors judges as MPICH's runtests does, but for what launchers say: golaunch on
-// standard error, Hydra on standard output.
+// noErrors judges as MPICH's runtests does, but for the words of launchers: golaunch's
+// on standard error, Hydra's on standard output.
 func noErrors(said string, code int) string {
 	text := ""
 	for line := range strings.Lines(said) {

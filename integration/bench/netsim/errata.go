@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// errata lists what is printed and does not hold.
+// errata lists printed statements that do not hold.
 func errata(page *strings.Builder) error {
 	r, err := tree(tree1728)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package netsim works out what collective operations cost on networks that are
-// known, by packages netsim and below, beside the figures of the works that they
-// come from. It writes docs/results/netsim.md.
+// Package netsim works out the costs of collective operations on known networks, by
+// packages netsim and below, beside the figures of the works that they come from. It
+// writes docs/results/netsim.md.
 //
 // Nothing in it is measured, but for times that it calls such: it gives the same
 // figures on any machine, busy or not.
@@ -21,7 +21,7 @@ type part struct {
 	write func(page *strings.Builder) error
 }
 
-// parts are the sections in their order.
+// parts returns the sections in their order.
 func parts() []part {
 	return []part{
 		{"contention", contention},

@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// collectives is the part of the page with collectives on tori, meshes and Clos
+// collectives writes the part of the page with collectives on tori, meshes and Clos
 // networks.
 func collectives(page *strings.Builder) error {
 	p := &sackPage{Builder: page, networks: map[string]*netsim.Network{}, costs: map[string][]collective.Cost{}}

@@ -53,7 +53,7 @@ func (p *sackPage) byRanks(figures, operation string, ways []string, shapes [][]
 	}
 }
 
-// overhead is the share of time in the stages that restore the order.
+// overhead writes the share of time in the stages that restore the order.
 func (p *sackPage) overhead() {
 	p.say(`
 ### Figure 3.7: what restoring the order takes
@@ -77,7 +77,7 @@ of ten messages is the one that restores the order.
 	}
 }
 
-// broadcasts are Van de Geijn's with each way to gather.
+// broadcasts writes Van de Geijn's with each way to gather.
 func (p *sackPage) broadcasts() {
 	ways := []string{"doubling", "halving", "torus", "bucket", "6-bucket"}
 	p.say(`

@@ -39,7 +39,7 @@ func (p *sackPage) row(cells ...any) {
 	p.say("| %s |\n", strings.Join(words, " | "))
 }
 
-// figure is a number with as many digits as are of use.
+// figure renders a number with as many digits as are of use.
 func figure(f float64) string {
 	if f >= 100 || f == float64(int64(f)) {
 		return fmt.Sprintf("%.0f", f)
@@ -67,7 +67,7 @@ func (p *sackPage) network(dims []int, wrap bool) *netsim.Network {
 	return p.networks[key]
 }
 
-// program makes an algorithm; the page fails where that is not possible.
+// program makes an algorithm; the page fails if that is not possible.
 func (p *sackPage) program(name string, j collective.Job) *collective.Program {
 	if p.err != nil {
 		return nil
@@ -81,7 +81,7 @@ func (p *sackPage) program(name string, j collective.Job) *collective.Program {
 	return made
 }
 
-// price is what each stage of an algorithm costs on a torus or mesh.
+// price returns the cost of each stage of an algorithm on a torus or mesh.
 func (p *sackPage) price(name string, n int64, dims []int, wrap bool) []collective.Cost {
 	key := fmt.Sprint(name, n, dims, wrap)
 	if costs, ok := p.costs[key]; ok {
@@ -95,14 +95,14 @@ func (p *sackPage) price(name string, n int64, dims []int, wrap bool) []collecti
 	return p.costs[key]
 }
 
-// rate is the bandwidth n(P-1)/t in MB/s [Sack 3.5], with δ of six ports where
-// six are used.
+// rate returns the bandwidth n(P-1)/t in MB/s [Sack 3.5], with δ of six ports where six
+// are used.
 func (p *sackPage) rate(way string, n int64, dims []int, wrap bool) float64 {
 	c := collective.Total(p.price(way, n, dims, wrap))
 	return float64(n) * float64(ranksOf(dims)-1) / modelOf(way).Time(c) / 1e6
 }
 
-// modelOf is the model for an algorithm: links are 7 % slower where all six of a
+// modelOf returns the model for an algorithm: links are 7 % slower where all six of a
 // switch are used.
 func modelOf(way string) collective.Model {
 	m := blueGene
@@ -112,7 +112,7 @@ func modelOf(way string) collective.Model {
 	return m
 }
 
-// closPrice is what each stage of an algorithm costs on a Clos network.
+// closPrice returns the cost of each stage of an algorithm on a Clos network.
 func (p *sackPage) closPrice(c collective.Clos, name string, ranks int, n int64) []collective.Cost {
 	program := p.program(name, collective.Job{Ranks: ranks, Bytes: n})
 	if p.err != nil {

@@ -24,7 +24,7 @@ import (
 // with 16 cables upward, five stages.
 const oversubscribed = "fattree:20,18,3/1,16,18/1,1,1"
 
-// fabric is that network and its routes.
+// fabric returns that network and its routes.
 func fabric() (routing.ByDestination, error) {
 	g, err := spec.Parse(oversubscribed)
 	if err != nil {
@@ -49,7 +49,7 @@ func writeSubramoni(page *strings.Builder) error {
 	return nil
 }
 
-// hostsOfLeaves are so many hosts, each of the first ones of a leaf switch of 20.
+// hostsOfLeaves returns so many hosts, each of the first ones of a leaf switch of 20.
 func hostsOfLeaves(n, each int) []topology.Node {
 	list := make([]topology.Node, n)
 	for i := range list {
@@ -136,7 +136,7 @@ func costs(n *netsim.Network, p plan) (netsim.Schedule, []int64, error) {
 	return s, c, err
 }
 
-// writeSparse shows what is chosen where fewer links are shared.
+// writeSparse shows the choices where fewer links are shared.
 func writeSparse(page *strings.Builder, r routing.ByDestination) error {
 	known, err := tii.Discover(r, topology.Serial)
 	if err != nil {
@@ -211,11 +211,11 @@ a host) [Subramoni 6.3.3]. TACS2 has as many stages as there are processes:
 	return nil
 }
 
-// planned are the numbers of hosts in the table of what planning takes.
+// planned are the numbers of hosts in the table of planning times.
 var planned = []int{8, 16, 32, 64, 128, 256, 1024}
 
-// phases are those of planning: what the source's tables say, as printed but in
-// seconds, and what golaunch does.
+// phases are those of planning: the times of the source's tables, as printed but in
+// seconds, and golaunch's work.
 var phases = []struct {
 	printed []string
 	ours    string
@@ -237,7 +237,7 @@ var phases = []struct {
 	{[]string{"schedule (6.1) | 0.0020 | 0.0023 | 0.0058 | 0.1132 | 0.3965 | 11.6709 | |"}, "schedule, TACS1"},
 }
 
-// writeOverheads measures what planning takes.
+// writeOverheads measures the times of planning.
 func writeOverheads(page *strings.Builder, r routing.ByDestination) error {
 	var file bytes.Buffer
 	if err := ibnet.Write(&file, r.Graph()); err != nil {
@@ -334,7 +334,7 @@ func planning(r routing.ByDestination, known *tii.Network, order []topology.Node
 	return took, nil
 }
 
-// least is the shortest of three runs.
+// least returns the shortest of three runs.
 func least(do func() error) (time.Duration, error) {
 	var took []time.Duration
 	for range 3 {

@@ -11,8 +11,8 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// twoSwitches are 4 hosts of one leaf switch and 29 of another, which a third joins by
-// two cables each [Subramoni 3.2].
+// twoSwitches returns 4 hosts of one leaf switch and 29 of another, which a third joins
+// by two cables each [Subramoni 3.2].
 func twoSwitches() (routing.Router, error) {
 	b, err := topology.NewBuilder(33, 3)
 	if err != nil {
@@ -114,15 +114,15 @@ var traversals = []struct {
 	order rooted.Order
 }{{"depth first", rooted.DepthFirst}, {"breadth first", rooted.BreadthFirst}, {"largest first", rooted.LargestFirst}}
 
-// broadcastTime is that of a tree of ranks on hosts of their own, by table 1.1 and the
-// rate of the slower host.
+// broadcastTime returns that of a tree of ranks on hosts of their own, by table 1.1 and
+// the rate of the slower host.
 func broadcastTime(t *rooted.Tree, bytes int64, hops, slow rooted.Delay) float64 {
 	return rooted.Duration(t.Broadcast(bytes), func(m netsim.Message) float64 {
 		return rooted.Ranger.Of(int(hops(m.From, m.To))) + 8*float64(bytes)*slow(m.From, m.To)
 	})
 }
 
-// shuffled is the mean over 25 random orders behind a fixed root.
+// shuffled returns the mean over 25 random orders behind a fixed root.
 func shuffled(ranks, k int, time func(*rooted.Tree) float64) float64 {
 	sum := 0.0
 	for seed := range uint64(25) {

@@ -9,14 +9,14 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// The constants of [Zahavi]: links and what a host can send, in bytes per second.
+// The constants of [Zahavi]: the rates of links and hosts, in bytes per second.
 const (
 	linkRate = 4000e6
 	hostRate = 3250e6
 	flowSize = 256 << 10 // of a message, in bytes
 )
 
-// throughput writes which part of the links' rate ranks get.
+// throughput writes the ranks' part of the links' rate.
 func throughput(page *strings.Builder) error {
 	r, err := tree(tree324)
 	if err != nil {
@@ -56,8 +56,8 @@ no buffers in switches, so that the size makes no difference here, and none can 
 	return adversary(page)
 }
 
-// share is the part of a link's rate that each rank gets in a sequence in which all
-// send in all stages.
+// share returns the part of a link's rate that each rank gets in a sequence in which
+// all send in all stages.
 func share(r routing.Router, order []topology.Node, q routing.Sequence, c netsim.Costs, barrier bool) (float64, error) {
 	n, err := netsim.New(r, order)
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 	tree324  = "fattree:18,18/1,9/1,2"
 	tree1728 = "fattree:12,12,12/1,12,12/1,1,2"
 	tree1944 = "fattree:18,18,6/1,18,6/1,1,3"
-	// What 1728 hosts have in a real-life fat tree.
+	// The real-life fat tree of 1728 hosts.
 	rlft1728 = "fattree:12,12,12/1,12,6/1,1,2"
 )
 
@@ -36,7 +36,7 @@ type tableRow struct {
 	job      int // the first hosts of the tree
 	doubling bool
 	printed  float64 // mean degree of random orders
-	within   float64 // how near ours has to be, relatively; 0 where the print is wrong
+	within   float64 // the relative bound for ours; 0 where the print is wrong
 }
 
 // table3 is table 3 as printed: Shift, then recursive doubling.
@@ -59,13 +59,13 @@ var table3 = []tableRow{
 	{tree1944, 1296, true, 4.06, 0.12},
 }
 
-// mean is what the orders of a row give: the mean of their mean degrees, the least
-// and the largest.
+// mean has the degrees of a row's orders: the mean of their mean degrees, the least and
+// the largest.
 type mean struct{ of, least, most float64 }
 
 func (m mean) String() string { return fmt.Sprintf("%.2f (%.2f–%.2f)", m.of, m.least, m.most) }
 
-// tree is a network and its routes.
+// tree returns a network and its routes.
 func tree(word string) (*routing.DModK, error) {
 	g, err := spec.Parse(word)
 	if err != nil {
@@ -74,12 +74,12 @@ func tree(word string) (*routing.DModK, error) {
 	return routing.NewDModK(g)
 }
 
-// hosts are the first n hosts in tree order.
+// hosts returns the first n hosts in tree order.
 func hosts(r routing.Router, n int) []topology.Node {
 	return slices.Collect(r.Graph().AllHosts())[:n]
 }
 
-// over is the degree of a sequence in one order for each seed. Of long sequences
+// over returns the degree of a sequence in one order for each seed. Of long sequences
 // some stages are counted.
 func over(r routing.Router, q routing.Sequence, order func(seed uint64) []topology.Node) (mean, error) {
 	if q.Ranks > many {
@@ -97,7 +97,7 @@ func over(r routing.Router, q routing.Sequence, order func(seed uint64) []topolo
 	return m, nil
 }
 
-// random is the degree of a sequence in random orders of the first hosts.
+// random returns the degree of a sequence in random orders of the first hosts.
 func random(r routing.Router, q routing.Sequence) (mean, error) {
 	return over(r, q, func(seed uint64) []topology.Node {
 		order := hosts(r, q.Ranks)
@@ -106,7 +106,7 @@ func random(r routing.Router, q routing.Sequence) (mean, error) {
 	})
 }
 
-// holed is the degree of a sequence in tree order on hosts that are drawn at
+// holed returns the degree of a sequence in tree order on hosts that are drawn at
 // random.
 func holed(r routing.Router, q routing.Sequence) (mean, error) {
 	return over(r, q, func(seed uint64) []topology.Node {
@@ -118,7 +118,7 @@ func holed(r routing.Router, q routing.Sequence) (mean, error) {
 	})
 }
 
-// measured is what a row of table 3 comes to here.
+// measured has our degrees for a row of table 3.
 type measured struct {
 	random  mean
 	ordered *routing.Contention // tree order; recursive doubling along the tree
@@ -150,7 +150,7 @@ func (row tableRow) measure() (m measured, err error) {
 	return m, err
 }
 
-// contention writes table 3, figure 3, and what a fluid model says of the rates.
+// contention writes table 3, figure 3, and the rates of a fluid model.
 func contention(page *strings.Builder) error {
 	fmt.Fprintf(page, `
 ## Contention

@@ -12,7 +12,7 @@ import (
 	"github.com/golaunch/golaunch/network/topology"
 )
 
-// Table 3: tree order has degree 1 in every stage, random orders what is printed.
+// Table 3: tree order has degree 1 in every stage, random orders have the printed one.
 func TestTable3(t *testing.T) {
 	for _, row := range table3 {
 		t.Run(fmt.Sprintf("%d %t", row.job, row.doubling), func(t *testing.T) {

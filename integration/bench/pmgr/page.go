@@ -70,7 +70,7 @@ server's connections and what it reads and writes:
 	return b.String()
 }
 
-// median is that of each phase, or why one of the jobs failed.
+// median returns that of each phase, or the reason that one of the jobs failed.
 func median(list []reading) (spawn, init float64, failed string) {
 	var spawns, inits []float64
 	for _, r := range list {

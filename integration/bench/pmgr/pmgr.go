@@ -26,10 +26,10 @@ const (
 	descriptors = 1024 // open files
 )
 
-// jobLimit is how long one job may take before it counts as one that hangs.
+// jobLimit is the time after which a job counts as one that hangs.
 const jobLimit = 30 * time.Second
 
-// settings say what is measured.
+// settings choose the measurements.
 type settings struct {
 	nodes, degree int
 	ranks         []int
@@ -73,7 +73,7 @@ func Run(ctx context.Context, f *results.Flags) error {
 	return s.Write(page(s, readings))
 }
 
-// way is how ranks start up.
+// way is a way for ranks to start up.
 type way int
 
 const (
@@ -84,16 +84,15 @@ const (
 	ways
 )
 
-// reading is one job: seconds until the last rank began, and from then until
-// the last was through; or why that never came.
+// reading is one job: seconds until the last rank began, and from then until the last
+// was through; or the reason that it never was.
 type reading struct {
 	spawn, init float64
 	failed      string
 	load        load
 }
 
-// load is what went through the central server, or through the links of the agent
-// that has most to do.
+// load counts the traffic of the central server, or of the links of the busiest agent.
 type load struct{ bytes, messages float64 }
 
 type bench struct {
@@ -130,7 +129,7 @@ func (b *bench) job(ctx context.Context, n int, w way) (r reading, err error) {
 	report := filepath.Join(b.built, "report.json")
 	client := filepath.Join(b.built, "pmgrclient")
 	var server *cluster.Cmd
-	var said *bufio.Reader // what that says
+	var said *bufio.Reader // the output of server
 	var complaint strings.Builder
 	switch w {
 	case overPMGR:
@@ -173,7 +172,7 @@ func (b *bench) job(ctx context.Context, n int, w way) (r reading, err error) {
 		}
 		_, none := fmt.Fscan(said, &r.load.bytes, &r.load.messages)
 		serverErr := server.Wait()
-		if jobErr != nil { // that is what is to be shown
+		if jobErr != nil { // the server's failure is to be shown
 			return reading{failed: reason(serverErr, complaint.String())}, nil
 		}
 		if none != nil {
@@ -196,7 +195,7 @@ func (b *bench) job(ctx context.Context, n int, w way) (r reading, err error) {
 	return r, nil
 }
 
-// busiest is the load of the agent with most of it, from a job's report.
+// busiest returns the load of the agent with most of it, from a job's report.
 func busiest(path string) (l load, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -222,10 +221,10 @@ func busiest(path string) (l load, err error) {
 	return l, nil
 }
 
-// reason is why a central server failed.
+// reason returns the reason that a central server failed.
 func reason(err error, says string) string {
-	if _, why, ok := strings.Cut(strings.TrimSpace(says), "pmgrcentral: "); ok {
-		return why
+	if _, cause, ok := strings.Cut(strings.TrimSpace(says), "pmgrcentral: "); ok {
+		return cause
 	}
 	return fmt.Sprintf("no end within %v (%v)", jobLimit, err)
 }

@@ -27,7 +27,7 @@ type reading struct {
 	agents         float64 // seconds of processor time of golaunch's agents, their start included
 }
 
-// steps is how long one step took rank 0, and the fastest and slowest rank.
+// steps has the times of one step of rank 0, and of the fastest and slowest rank.
 type steps struct{ root, least, most float64 }
 
 // pattern is one exchange.
@@ -52,7 +52,7 @@ const (
 
 func (s settings) contenders() []string { return append([]string{floor, hydra}, s.policies...) }
 
-// place is what a reading belongs to.
+// place identifies a reading.
 type place struct {
 	nodes     int
 	mode      string
@@ -133,7 +133,7 @@ func (s settings) once(ctx context.Context, c *cluster.Cluster, dir string, node
 	return rounds, err
 }
 
-// agents is the processor time of a report's agents.
+// agents returns the processor time of a report's agents.
 func agents(file string) (seconds float64, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -180,7 +180,7 @@ func read(out string, ranks, rounds int) ([]reading, error) {
 	return readings, nil
 }
 
-// summary is the reading of a round, from the times of its ranks.
+// summary returns the reading of a round, from the times of its ranks.
 func summary(all [][4]float64) reading {
 	begin, fenced, ended := math.Inf(1), 0., 0.
 	for _, t := range all {
@@ -196,7 +196,7 @@ func summary(all [][4]float64) reading {
 	return reading{fence: fenced - begin, gets: ended - fenced, whole: ended - begin, put: step(0), wait: step(1), get: step(2)}
 }
 
-// middle is the median of a number of readings.
+// middle returns the median of a number of readings.
 func middle(readings []reading, of func(reading) float64) float64 {
 	var values []float64
 	for _, r := range readings {
@@ -205,7 +205,7 @@ func middle(readings []reading, of func(reading) float64) float64 {
 	return results.Median(values)
 }
 
-// ratio is the median over the runs of a's number by b's.
+// ratio returns the median over the runs of a's number by b's.
 func ratio(a, b []reading, of func(reading) float64) float64 {
 	n := min(len(a), len(b)) // one of them may have been left out at times
 	if n == 0 {

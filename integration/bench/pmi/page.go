@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/launcher"
 )
 
-// usual is the policy that users get who ask for none.
+// usual is the default policy.
 var usual = string(launcher.DefaultOptions().Launch.Cache)
 
 // table writes the tables of one pattern, and its picture.

@@ -21,7 +21,7 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// settings say what is measured.
+// settings choose the measurements.
 type settings struct {
 	results.Frame
 	nodes    []int
@@ -92,7 +92,7 @@ func parse(f *results.Flags) (settings, error) {
 	return s, nil
 }
 
-// preamble says what was measured, on what, and how to do it again.
+// preamble describes the measurements and the machine, with the command to repeat them.
 func preamble(page *strings.Builder, s settings) {
 	page.WriteString(s.Head("PMI exchanges, measured", "build", "native"))
 	fmt.Fprintf(page, `%s. %s, %s. Figures 3.3 and 3.4 of [Sridhar]: every

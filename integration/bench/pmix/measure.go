@@ -15,10 +15,10 @@ import (
 	"github.com/golaunch/golaunch/integration/cluster"
 )
 
-// job is a program that is run, and what its ranks tell.
+// job is a program that is run, and the reader of its ranks' output.
 type job struct {
 	name    string
-	program string // without what says which library it is linked with
+	program string // without the suffix of its library
 	args    []string
 	read    func(out string, begun int64, ranks int) ([]float64, error) // milliseconds
 }
@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// library is what a rank is linked with.
+// library is the MPI library that a rank is linked with.
 type library struct {
 	name   string
 	suffix string // of programs that use MPI
@@ -107,7 +107,7 @@ func (f field) round(ctx context.Context, at size, j job, b book) {
 	}
 }
 
-// once runs one, and returns what its ranks tell.
+// once runs one, and returns the times of its ranks.
 func (f field) once(ctx context.Context, at size, j job, c contender) ([]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.limit)
 	defer cancel()
@@ -137,7 +137,7 @@ func (f field) once(ctx context.Context, at size, j job, c contender) ([]float64
 	return j.read(string(out), begun, at.nodes*at.ranks)
 }
 
-// firstLine is the first line that says something.
+// firstLine returns the first line that says something.
 func firstLine(text string) string {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); strings.Trim(line, "-") != "" {
@@ -147,14 +147,14 @@ func firstLine(text string) string {
 	return "it says nothing"
 }
 
-// clock is the machine's monotonic clock, in nanoseconds, as ranks read it.
+// clock returns the machine's monotonic clock, in nanoseconds, as ranks read it.
 func clock() (int64, error) {
 	var t unix.Timespec
 	err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t)
 	return t.Nano(), err
 }
 
-// ready reads lines of mpihello -t: how long the last rank took.
+// ready reads lines of mpihello -t: the time of the last rank.
 func ready(out string, begun int64, ranks int) ([]float64, error) {
 	seen, last := map[int]bool{}, begun
 	for line := range strings.Lines(out) {

@@ -9,17 +9,17 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// place is what a figure belongs to.
+// place identifies a figure.
 type place struct {
 	size
 	job       string
 	contender string
 }
 
-// entry is what a contender has come to in its runs.
+// entry has a contender's results.
 type entry struct {
-	runs [][]float64 // milliseconds: a run's rounds
-	why  error       // it failed, and is not run again
+	runs   [][]float64 // milliseconds: a run's rounds
+	reason error       // the reason that it failed, and is not run again
 }
 
 // book has all figures.
@@ -33,25 +33,25 @@ func (b book) at(p place) *entry {
 }
 
 func (b book) add(p place, times []float64) { e := b.at(p); e.runs = append(e.runs, times) }
-func (b book) fail(p place, why error)      { b.at(p).why = why }
-func (b book) failed(p place) bool          { return b.at(p).why != nil }
+func (b book) fail(p place, reason error)   { b.at(p).reason = reason }
+func (b book) failed(p place) bool          { return b.at(p).reason != nil }
 
-// middle is the median of all rounds, or NaN where there is none.
+// middle returns the median of all rounds, or NaN if there is none.
 func (e entry) middle() float64 {
 	var all []float64
 	for _, r := range e.runs {
 		all = append(all, r...)
 	}
-	if len(all) == 0 || e.why != nil {
+	if len(all) == 0 || e.reason != nil {
 		return math.NaN()
 	}
 	return results.Median(all)
 }
 
-// ratio is the median over the runs of a's median by b's, or NaN.
+// ratio returns the median over the runs of a's median by b's, or NaN.
 func ratio(a, b *entry) float64 {
 	n := min(len(a.runs), len(b.runs))
-	if n == 0 || a.why != nil || b.why != nil {
+	if n == 0 || a.reason != nil || b.reason != nil {
 		return math.NaN()
 	}
 	var values []float64
@@ -68,7 +68,7 @@ func number(x float64, format string) string {
 	return fmt.Sprintf(format, x)
 }
 
-// page is the whole page.
+// page renders the whole page.
 func page(s settings, b book) string {
 	var out strings.Builder
 	out.WriteString(s.Head("PMIx, measured", "setup-bench", "build", "native"))
@@ -122,7 +122,8 @@ func header(out *strings.Builder, head string) {
 	fmt.Fprintf(out, " mpirun / golaunch 4.1.4 | srun / golaunch 4.1.4 | mpirun / golaunch 5.0.7 | srun / golaunch 5.0.7 |\n|%s\n", strings.Repeat("---|", len(contenders)+5))
 }
 
-// row is a line of a table; each library has golaunch, mpirun and srun, in that order.
+// row writes a line of a table; each library has golaunch, mpirun and srun, in that
+// order.
 func row(out *strings.Builder, b book, label string, at size, j job) {
 	var entries []*entry
 	fmt.Fprintf(out, "| %s |", label)
@@ -139,20 +140,20 @@ func row(out *strings.Builder, b book, label string, at size, j job) {
 	fmt.Fprintln(out)
 }
 
-// reasons tell why figures are missing.
+// reasons writes the reasons of missing figures.
 func reasons(out *strings.Builder, b book, sizes []size, jobs []job) {
 	for _, at := range sizes {
 		for _, j := range jobs {
 			for _, c := range contenders {
-				if why := b.at(place{at, j.name, c.name}).why; why != nil {
-					fmt.Fprintf(out, "\n- %s, %v, %s: %v\n", c.name, at, j.name, why)
+				if reason := b.at(place{at, j.name, c.name}).reason; reason != nil {
+					fmt.Fprintf(out, "\n- %s, %v, %s: %v\n", c.name, at, j.name, reason)
 				}
 			}
 		}
 	}
 }
 
-// mpirun is the version of the installed Open MPI.
+// mpirun returns the version of the installed Open MPI.
 func mpirun() string {
 	out, err := exec.Command("mpirun.openmpi", "--version").Output()
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package pmix measures what ranks that speak PMIx wait for: start-up to the end of
-// MPI_Init of Open MPI 4 and 5, under golaunch and under the mpirun of each over the same
-// ssh, and srun; and PMIx's fence and direct modex, with a small client (native/
+// Package pmix measures the waits of ranks that speak PMIx: start-up to the end of
+// MPI_Init of Open MPI 4 and 5, under golaunch and under the mpirun of each over the
+// same ssh, and srun; and PMIx's fence and direct modex, with a small client (native/
 // pmixclient.c). It writes docs/results/pmix.md.
 //
 // Ranks tell times of the machine's one clock, so that a launcher's end is not in the
@@ -22,7 +22,7 @@ import (
 	"github.com/golaunch/golaunch/integration/programs"
 )
 
-// settings say what is measured.
+// settings choose the measurements.
 type settings struct {
 	results.Frame
 	rounds  int
@@ -31,7 +31,7 @@ type settings struct {
 	fences  size
 	bin     string
 	five    string // directory of Open MPI 5, or ""
-	noSlurm error  // why srun is not measured; nil if it is
+	noSlurm error  // the reason that srun is not measured; nil if it is
 }
 
 // size is a number of nodes, and of ranks on each.
@@ -103,13 +103,13 @@ func parseSizes(flag, list string) ([]size, error) {
 	return sizes, nil
 }
 
-// work is what is measured on a cluster of a size: start-up, fences or both.
+// work has the measurements on a cluster of a size: start-up, fences or both.
 type work struct {
 	size
 	jobs []job
 }
 
-// all is what is measured, by the cluster that it needs.
+// all returns the measurements, by the cluster that they need.
 func (s settings) all() []work {
 	var all []work
 	for _, at := range s.sizes {

@@ -8,11 +8,11 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// published is what the profiler of [Subramoni, table 7.1] took for one quantity, in
-// MiB, by the number of ranks.
+// published is the memory of the profiler of [Subramoni, table 7.1] for one quantity,
+// in MiB, by the number of ranks.
 var published = map[int]float64{64: 0.04, 128: 0.16, 256: 0.58, 512: 2.19, 1024: 8.61}
 
-// more are by how much the second run of each pair took longer.
+// more returns the further time of the second run of each pair.
 func (r reading) more() []float64 {
 	list := make([]float64, len(r.plain))
 	for i := range list {
@@ -23,7 +23,7 @@ func (r reading) more() []float64 {
 
 func (t trial) String() string {
 	switch {
-	case t.what == "latency":
+	case t.word == "latency":
 		return "latency between two nodes"
 	case t.threads:
 		return "a call, MPI_THREAD_MULTIPLE"
@@ -33,7 +33,7 @@ func (t trial) String() string {
 	return "a call"
 }
 
-// page is the page of results.
+// page renders the results.
 func page(s settings, readings map[trial]reading, sizes []memory) string {
 	var b strings.Builder
 	b.WriteString(s.Head("What a profile costs", "build", "native"))

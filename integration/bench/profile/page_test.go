@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// The page has medians of the pairs' differences, and memory beside what is published.
+// The page has medians of the pairs' differences, and memory beside the published one.
 func TestPage(t *testing.T) {
 	readings := map[trial]reading{}
 	for _, x := range trials() {

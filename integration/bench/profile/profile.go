@@ -1,6 +1,6 @@
-// Package profile measures what --profile costs: nanoseconds of each call, a
-// latency loop between two nodes of a test cluster, and the memory of the counters;
-// and writes docs/results/profile.md.
+// Package profile measures the cost of --profile: nanoseconds of each call, a latency
+// loop between two nodes of a test cluster, and the memory of the counters; and writes
+// docs/results/profile.md.
 package profile
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/golaunch/golaunch/integration/programs"
 )
 
-// settings say what is measured.
+// settings choose the measurements.
 type settings struct {
 	pairs, calls, trips int
 	ranks               []int
@@ -44,17 +44,17 @@ func parse(f *results.Flags) (s settings, err error) {
 type trial struct {
 	library string // MPI's
 	suffix  string // of the program
-	what    string // its first word
+	word    string // its first word
 	threads bool
 	time    bool // --profile-what time
 }
 
 var libraries = []trial{{library: "MPICH"}, {library: "Open MPI", suffix: ".openmpi"}}
 
-// trials are all: volume alone, with threads, with time; and the latency loop.
+// trials returns all: volume alone, with threads, with time; and the latency loop.
 func trials() (all []trial) {
 	for _, l := range libraries {
-		for _, t := range []trial{{what: "calls"}, {what: "calls", threads: true}, {what: "calls", time: true}, {what: "latency"}} {
+		for _, t := range []trial{{word: "calls"}, {word: "calls", threads: true}, {word: "calls", time: true}, {word: "latency"}} {
 			t.library, t.suffix = l.library, l.suffix
 			all = append(all, t)
 		}
@@ -62,10 +62,10 @@ func trials() (all []trial) {
 	return all
 }
 
-// reading is what a trial took, nanoseconds of each run.
+// reading has the times of a trial, nanoseconds of each run.
 type reading struct{ plain, profiled []float64 }
 
-// memory is what the counters of so many ranks take, in bytes.
+// memory is that of the counters of so many ranks, in bytes.
 type memory struct {
 	ranks int
 	bytes float64
@@ -112,12 +112,12 @@ func Run(ctx context.Context, f *results.Flags) error {
 func (b *bench) pairsOf(ctx context.Context, t trial) (r reading, err error) {
 	hosts, ranks, n := "n001:1", "1", b.calls
 	switch {
-	case t.what == "latency":
+	case t.word == "latency":
 		hosts, ranks, n = "n001:1,n002:1", "2", b.trips
 	case t.threads || t.time:
 		n /= 10
 	}
-	words := []string{filepath.Join(b.built, "profilebench"+t.suffix), t.what, strconv.Itoa(n)}
+	words := []string{filepath.Join(b.built, "profilebench"+t.suffix), t.word, strconv.Itoa(n)}
 	if t.threads {
 		words = append(words, "threads")
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// accidents is start-up with slow and dead hosts.
+// accidents writes start-up with slow and dead hosts.
 func accidents(page *strings.Builder, s settings) error {
 	const slowBy = 2 * time.Second
 	fmt.Fprintf(page, `

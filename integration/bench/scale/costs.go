@@ -10,12 +10,12 @@ type costs struct {
 	Server    time.Duration // sshd and the account's shell, for one connection
 	Agent     time.Duration // a started agent, up to its hello
 	Warden    time.Duration // an agent's warden, which starts meanwhile
-	Client    time.Duration // whoever makes a connection, for that
-	Wait      time.Duration // what a connection takes beyond processor time and hops
+	Client    time.Duration // the agent or launcher that makes a connection, for that
+	Wait      time.Duration // of a connection, beyond processor time and hops
 	Spawn     time.Duration // a warden, to start one rank
 	Run       time.Duration // a rank (/bin/true), and its agent to see it end
 	End       time.Duration // a node, to take all down
-	EndWait   time.Duration // what the end takes beyond processor time and hops
+	EndWait   time.Duration // of the end, beyond processor time and hops
 	Sign      time.Duration // the launcher, for one signature
 	Encode    time.Duration // per 1000 bytes of a message, where it is made
 	Decode    time.Duration // per 1000 bytes, where it is read
@@ -33,12 +33,11 @@ type costs struct {
 	Byte time.Duration // per 1000 bytes, on a node's way out and on its way in
 }
 
-// usual are the costs of messages, which the test cluster's figures are too
-// coarse to show: Send, Receive and Request as integration/bench/cache has them,
-// Relay and Crypt what a round trip of 64 bytes (82 µs) and of 200 kB (0.45 ms)
-// through a real sshd leave, and the round trips as the protocol has them: TCP,
-// versions with KEXINIT, key exchange, service, "none", the key; the signature,
-// the session, the command.
+// usual are the costs of messages, which the test cluster's figures are too coarse to
+// show: Send, Receive and Request as integration/bench/cache has them, Relay and Crypt
+// by the rest of a round trip of 64 bytes (82 µs) and of 200 kB (0.45 ms) through a
+// real sshd, and the round trips as the protocol has them: TCP, versions with KEXINIT,
+// key exchange, service, "none", the key; the signature, the session, the command.
 var usual = costs{
 	Begin: 10 * time.Millisecond, Server: 20 * time.Millisecond, Agent: 9 * time.Millisecond, Warden: 6 * time.Millisecond,
 	Client: 5 * time.Millisecond, Wait: time.Millisecond, Spawn: 400 * time.Microsecond, Run: 600 * time.Microsecond,
@@ -49,17 +48,17 @@ var usual = costs{
 	Byte: time.Microsecond,
 }
 
-// connection is a whole one, with nothing else to do anywhere.
+// connection returns the time of a whole one, with nothing else to do anywhere.
 func (c *costs) connection() time.Duration {
 	return c.Client + c.Server + c.Agent + c.Wait + time.Duration(2*(c.Rounds+c.RoundsEnd)+1)*c.Hop
 }
 
-// per is what n bytes take at so much per 1000.
+// per returns the time of n bytes at so much per 1000.
 func per(thousand time.Duration, n int) time.Duration {
 	return time.Duration(int64(thousand) * int64(n) / 1000)
 }
 
-// at is c with another hop.
+// at returns c with another hop.
 func (c costs) at(hop time.Duration) costs {
 	c.Hop = hop
 	return c

@@ -25,13 +25,13 @@ const (
 	countSleep = 8 * time.Second
 )
 
-// counted is what processes of a node have used of a processor, in milliseconds.
+// counted is the processor time of processes of a node, in milliseconds.
 type counted struct {
 	Nodes  int     `json:"nodes"`
 	Node   float64 `json:"node"`   // all of a node without children, up to when its rank runs
 	Agent  float64 `json:"agent"`  // of that its agent
 	Warden float64 `json:"warden"` // and its warden
-	Client float64 `json:"client"` // what an agent with children uses more, for each
+	Client float64 `json:"client"` // the further time of an agent with children, for each
 }
 
 // countAll counts several times and takes the medians.
@@ -85,8 +85,8 @@ func count(ctx context.Context, c *cluster.Cluster, bin, file string, nodes int)
 	return one, nil
 }
 
-// running waits for all wardens and then until nothing moves: what the nodes have
-// used then, and each warden.
+// running waits for all wardens and then until nothing moves, and returns the time used
+// by each node, and by each warden.
 func running(ctx context.Context, c *cluster.Cluster, nodes int) (all, wardens []float64, err error) {
 	for begin := time.Now(); len(wardens) < nodes; {
 		if time.Since(begin) > countSleep {
@@ -112,7 +112,7 @@ func running(ctx context.Context, c *cluster.Cluster, nodes int) (all, wardens [
 	return all, wardens, err
 }
 
-// nodesCPU is what all programs of each node have used so far.
+// nodesCPU returns the processor time of all programs of each node so far.
 func nodesCPU(c *cluster.Cluster, nodes int) (all []float64, err error) {
 	for i := 1; i <= nodes; i++ {
 		d, err := c.NodeCPUTime(cluster.NodeName(i))
@@ -124,8 +124,8 @@ func nodesCPU(c *cluster.Cluster, nodes int) (all []float64, err error) {
 	return all, nil
 }
 
-// agentsOwn is what an agent without children takes of the processor, and what
-// one more child adds.
+// agentsOwn returns the processor time of an agent without children, and that of one
+// more child.
 func agentsOwn(doc *report.Report) (client, leaf float64) {
 	children := map[string]int{}
 	for _, n := range doc.Nodes {

@@ -79,7 +79,7 @@ line is bold, for either.
 
 func ratio(d, best time.Duration) float64 { return float64(d) / float64(best) }
 
-// fastest is the least of one time.
+// fastest returns the least of one time.
 func fastest(all []*outcome, of func(*outcome) time.Duration) time.Duration {
 	best := of(all[0])
 	for _, o := range all {

@@ -102,7 +102,7 @@ func startPlot(hop time.Duration) string {
 	return fmt.Sprintf("plots/scale-start-%s.svg", strings.NewReplacer("µ", "u").Replace(hop.String()))
 }
 
-// laws says how these times grow.
+// laws writes the laws by which these times grow.
 func laws(page *strings.Builder, s settings) error {
 	fmt.Fprint(page, `
 ### How they grow
@@ -141,7 +141,7 @@ tree grows in steps, so it is off by some percent between them.
 	return nil
 }
 
-// loads says what the launcher and the root have to do.
+// loads writes the work of the launcher and of the root.
 func loads(page *strings.Builder, s settings) error {
 	all, err := sweepOf(s, hops[0])
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// fit finds the costs with which the model comes closest to the points that are
-// for it. What was counted and the costs of messages stay as they are.
+// fit finds the costs with which the model comes closest to the points that are for it.
+// Counted costs and those of messages stay as they are.
 func fit(m *measured) (costs, error) {
 	c := usual
 	c.Sign, c.Encode, c.Decode = m.Costs.Sign, m.Costs.Encode, m.Costs.Decode
@@ -55,8 +55,8 @@ func fit(m *measured) (costs, error) {
 	return c, nil
 }
 
-// moves are the ways in which a fit tries to go: each of n costs up or down; and one
-// up while another goes down, as two may do for each other.
+// moves returns the steps that a fit tries: each of n costs up or down; and one up
+// while another goes down, as two may do for each other.
 func moves(n int) (single, paired []map[int]float64) {
 	for i := range n {
 		single = append(single, map[int]float64{i: 1}, map[int]float64{i: -1})
@@ -69,7 +69,7 @@ func moves(n int) (single, paired []map[int]float64) {
 	return single, paired
 }
 
-// misfit is the sum of the squares of all errors at the points for fitting, as
+// misfit returns the sum of the squares of all errors at the points for fitting, as
 // logarithms.
 func misfit(m *measured, c costs) (sum float64, err error) {
 	b := newBatch()
@@ -98,7 +98,7 @@ func misfit(m *measured, c costs) (sum float64, err error) {
 	return sum, nil
 }
 
-// again is a measured point in the model.
+// again returns a measured point in the model.
 func again(m *measured, p point) (setup, error) {
 	k, err := degreeOf(p.Nodes)
 	return setup{nodes: p.Nodes, ranks: p.Ranks, shape: ranges(k), shared: m.Cores}, err

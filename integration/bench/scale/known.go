@@ -33,7 +33,7 @@ func sizesOf(nodes, ranks int) (*sizes, error) {
 	return z, err
 }
 
-// degreeOf is the degree that golaunch chooses for so many nodes.
+// degreeOf returns the degree that golaunch chooses for so many nodes.
 func degreeOf(nodes int) (int, error) {
 	known.Lock()
 	defer known.Unlock()

@@ -49,13 +49,13 @@ func lawOf(nodes []int, times []float64) law {
 	return l
 }
 
-// at is the law's time for n nodes.
+// at returns the law's time for n nodes.
 func (l law) at(n int) float64 {
 	logs, line := l.parts(n)
 	return l.a + logs + line
 }
 
-// parts are the logarithmic and the linear part at n nodes.
+// parts returns the logarithmic and the linear part at n nodes.
 func (l law) parts(n int) (logs, line float64) {
 	return l.b * math.Log2(float64(n)), l.c * float64(n)
 }

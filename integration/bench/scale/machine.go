@@ -7,11 +7,11 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/event"
 )
 
-// cores are processors that processes share. Without a slice every task runs to
-// its end, in the order in which they come. With one they are shared as Linux
-// does (EEVDF): who had the least so far is next, for a slice at most; what
-// begins counts as having had as much as the least of those who wait, and what
-// slept is owed up to a slice, so that a message is not behind everybody's work.
+// cores are processors that processes share. Without a slice every task runs to its
+// end, in the order in which they come. With one they are shared as Linux does (EEVDF):
+// the process with the least time so far is next, for a slice at most; a new one counts
+// as having had the least time of those that wait, and one that slept is owed up to a
+// slice, so that a message is not behind everybody's work.
 type cores struct {
 	queue   *event.Queue
 	free    int
@@ -29,13 +29,13 @@ type task struct {
 	seq  int
 }
 
-// run has a new process do a task of length d, and then what follows from it.
+// run has a new process do a task of length d, and calls then.
 func (c *cores) run(d time.Duration, then func()) {
 	c.add(task{left: d, then: then, had: c.least})
 }
 
-// wake has a process do it that slept, and has had so much of a processor.
-// It says how much it has had in the end.
+// wake has a process that slept do a task. had is its processor time so far; then gets
+// the time with the task.
 func (c *cores) wake(had, d time.Duration, then func(had time.Duration)) {
 	had = max(had, c.least-c.slice)
 	c.add(task{left: d, then: func() { then(had + d) }, had: had})
@@ -57,7 +57,7 @@ func (c *cores) wait(t task) {
 	heap.Push(&c.ready, t)
 }
 
-// dispatch gives the processors that are free to those who wait.
+// dispatch gives free processors to waiting tasks.
 func (c *cores) dispatch() {
 	for c.free > 0 && len(c.ready) > 0 {
 		c.begin(heap.Pop(&c.ready).(task))
@@ -67,8 +67,8 @@ func (c *cores) dispatch() {
 	}
 }
 
-// begin gives a task a processor that is free. What follows from the task comes
-// before others get that, as a thread that has more to do goes on.
+// begin gives a task a processor that is free. The task's consequences come before
+// others get that, as a thread that has more to do goes on.
 func (c *cores) begin(t task) {
 	c.free--
 	c.least = max(c.least, t.had)
@@ -88,7 +88,7 @@ func (c *cores) begin(t task) {
 	})
 }
 
-// tasks is a heap of those that wait: who has had the least is first.
+// tasks is a heap of those that wait: the one with the least time is first.
 type tasks []task
 
 // Len implements heap.Interface.
@@ -109,7 +109,7 @@ func (t *tasks) Push(x any) { *t = append(*t, x.(task)) }
 func (t *tasks) Pop() any {
 	last := len(*t) - 1
 	x := (*t)[last]
-	(*t)[last] = task{} // lets go of what then holds
+	(*t)[last] = task{} // lets go of the memory of then
 	*t = (*t)[:last]
 	return x
 }
@@ -130,8 +130,8 @@ func (f *fifo) take() task {
 	return first
 }
 
-// thread is a process that does one thing at a time, in the order in which
-// things come: an agent's event loop, a warden, the sshd of a link.
+// thread is a process that does one thing at a time, in order of arrival: an agent's
+// event loop, a warden, the sshd of a link.
 type thread struct {
 	on    *cores
 	tasks fifo

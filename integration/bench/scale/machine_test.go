@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/event"
 )
 
-// one is a processor that is shared, and what notes when something was over.
+// one returns a processor that is shared, and a function to note the end of things.
 func one(slice time.Duration) (*cores, *event.Queue, func(name string) func(), map[string]time.Duration) {
 	q, over := new(event.Queue), map[string]time.Duration{}
 	return &cores{queue: q, free: 1, slice: slice}, q, func(name string) func() { return func() { over[name] = q.Now() } }, over
@@ -20,7 +20,7 @@ func runAll(q *event.Queue) {
 	}
 }
 
-// Who shares a processor gets as much of it as the others.
+// Processes that share a processor get the same time.
 func TestSharedFairly(t *testing.T) {
 	c, q, end, over := one(time.Millisecond)
 	c.run(10*time.Millisecond, end("first"))
@@ -34,8 +34,8 @@ func TestSharedFairly(t *testing.T) {
 	}, over)
 }
 
-// A message is not behind all the work that there is, but it is behind the slice
-// that goes on; and who had more than its share waits its turn.
+// A message is not behind all the work that there is, but it is behind the slice that
+// goes on; and a process that had more than its share waits its turn.
 func TestSleeperFirst(t *testing.T) {
 	c, q, end, over := one(time.Millisecond)
 	for range 10 {

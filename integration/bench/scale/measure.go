@@ -27,22 +27,22 @@ var toMeasure = []point{
 	{Nodes: 128, Ranks: 1}, {Nodes: 128, Ranks: 16},
 }
 
-// disturbed is the part of the machine from which on, used by others, a run does
-// not count, as long as there are enough that do.
+// disturbed is the others' part of the machine from which on a run does not count, as
+// long as there are enough that do.
 const (
 	disturbed = 0.05
 	enough    = 3
 )
 
-// effort is how much is measured: rounds of all sizes until the time is over, but
-// so many at least, and nodes up to most.
+// effort bounds the measurements: rounds of all sizes until the time is over, but so
+// many at least, and nodes up to most.
 type effort struct {
 	runs, most int
 	time       time.Duration
 }
 
-// measure runs golaunch on a test cluster, in all sizes in turn, so that what
-// changes with time hits all of them.
+// measure runs golaunch on a test cluster, in all sizes in turn, so that changes over
+// time hit all of them.
 func measure(ctx context.Context, e effort) (*measured, error) {
 	if err := results.Root(); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func measure(ctx context.Context, e effort) (*measured, error) {
 	}
 	readings := make([][]reading, len(m.Points))
 	err = cluster.With(ctx, "", cluster.Config{Nodes: e.most}, func(c *cluster.Cluster, dir string) error {
-		for _, p := range m.Points { // which brings all into memory
+		for _, p := range m.Points { // it brings all into memory
 			if _, err := once(ctx, c, bin, p); err != nil {
 				return err
 			}
@@ -113,8 +113,8 @@ func (p *point) take(all []reading) {
 	p.Spread = spread(column(func(r reading) float64 { return r.Wall }))
 }
 
-// spread is how far the middle half of values lies around their median, as a part
-// of that.
+// spread returns half the width of the middle half of values, as a part of their
+// median.
 func spread(values []float64) float64 {
 	values = slices.Sorted(slices.Values(values))
 	n := len(values)
@@ -124,14 +124,14 @@ func spread(values []float64) float64 {
 	return (values[(3*n-1)/4] - values[n/4]) / 2 / results.Median(values)
 }
 
-// golaunchOn is golaunch on a cluster, at the size of p.
+// golaunchOn returns golaunch on a cluster, at the size of p.
 func golaunchOn(ctx context.Context, c *cluster.Cluster, bin string, p point, more ...string) *cluster.Cmd {
 	argv := []string{bin, "-f", c.HostFile(), "--ssh-config", c.SSHConfig(), "-n", strconv.Itoa(p.Nodes * p.Ranks), "-N", strconv.Itoa(p.Ranks)}
 	return c.CommandContext(ctx, cluster.Head, append(argv, more...)...)
 }
 
-// once is one run of golaunch, by its own clock, on a machine where nothing else
-// goes on if that can be had.
+// once runs golaunch once, by its own clock, on a machine where nothing else goes on if
+// that can be had.
 func once(ctx context.Context, c *cluster.Cluster, bin string, p point) (r reading, err error) {
 	if err := awaitIdle(ctx); err != nil {
 		return r, err
@@ -158,7 +158,7 @@ func once(ctx context.Context, c *cluster.Cluster, bin string, p point) (r readi
 	return r, nil
 }
 
-// since is when a phase was over, by the table of --timing: milliseconds since
+// since returns the end of a phase, by the table of --timing: milliseconds since
 // golaunch began.
 func since(table, phase string) (float64, error) {
 	for line := range strings.Lines(table) {

@@ -35,7 +35,7 @@ func TestAgentsOwn(t *testing.T) {
 	require.InDelta(t, (4.5+3)/2, client, 1e-9)
 }
 
-// A point is the medians of what nothing disturbed.
+// A point is the medians of undisturbed readings.
 func TestTake(t *testing.T) {
 	p := point{Nodes: 8, Fit: true}
 	p.take([]reading{{Wall: 3, CPU: 1}, {Wall: 1, CPU: 5, Others: 0.04}, {Wall: 90, CPU: 50, Others: 0.06}, {Wall: 100, CPU: 2, Others: 0.02}})
@@ -50,7 +50,7 @@ func TestSpread(t *testing.T) {
 	require.InDelta(t, 0.1, spread([]float64{100, 90, 110, 5, 1000}), 1e-9)
 }
 
-// What the cluster, this process and the kernel's threads use is not others'.
+// Time of the cluster, of this process and of the kernel's threads is not others'.
 func TestOthers(t *testing.T) {
 	at, cores := time.Now(), time.Duration(runtime.NumCPU())
 	whole := time.Second * cores
@@ -91,7 +91,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// A law is found again in what was made with it.
+// A law is found again in its own points.
 func TestLaw(t *testing.T) {
 	want := law{a: 100, b: 20, c: 0.5}
 	var times []float64

@@ -22,10 +22,10 @@ import (
 // microNodes is the size of the job whose messages are timed.
 const microNodes = 4096
 
-// microTime is how much processor time is spent on each thing.
+// microTime is the processor time spent on each thing.
 const microTime = 300 * time.Millisecond
 
-// micro measures what can be in one process: the encoders, and the launcher's
+// micro measures the costs that show in one process: the encoders, and the launcher's
 // part in a log-in.
 func micro(ctx context.Context, c *costs) error {
 	launch, err := launchOf(microNodes, 16)
@@ -59,7 +59,7 @@ func perThousand(bytes int, do func()) time.Duration {
 	return time.Duration(float64(timed(do)) * 1000 / float64(bytes))
 }
 
-// timed is what one time of doing takes of the processor.
+// timed returns the processor time of one call of do.
 func timed(do func()) time.Duration {
 	begin, count := ownCPU(), 0
 	for ownCPU()-begin < microTime {
@@ -69,15 +69,14 @@ func timed(do func()) time.Duration {
 	return (ownCPU() - begin) / time.Duration(count)
 }
 
-// ownCPU is what this process has used so far.
+// ownCPU returns the processor time of this process so far.
 func ownCPU() time.Duration {
 	var r syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r) // it has no way to fail
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// proving makes the proof of a host that has key, and checks one as the launcher
-// does.
+// proving returns the proof of a host that has key, and the launcher's check of one.
 func proving(key ed25519.PrivateKey, session []byte) (proof sshboot.Proof, check func(sshboot.Proof) error, err error) {
 	signer, err := ssh.NewSignerFromKey(key)
 	if err != nil {
@@ -100,7 +99,7 @@ func proving(key ed25519.PrivateKey, session []byte) (proof sshboot.Proof, check
 	}, nil
 }
 
-// signing is what one request for a signature takes the launcher, from its
+// signing returns the launcher's time for one request for a signature, from its
 // decoding to the encoded answer, with the check of the host's proof.
 func signing(ctx context.Context) (time.Duration, error) {
 	dir, err := os.MkdirTemp("", "scalebench-")

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is measured can be done, and takes some time.
+// All measured things can be done, and take some time.
 func TestMicro(t *testing.T) {
 	var c costs
 	require.NoError(t, micro(t.Context(), &c))

@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/tree/pacing"
 )
 
-// preamble says what the page is, and lists the inputs.
+// preamble introduces the page, and lists the inputs.
 func preamble(page *strings.Builder, s settings) {
 	c := s.Costs
 	page.WriteString(s.Head("Start-up at scale, in a model", "build"))
@@ -46,7 +46,7 @@ counts are exact; times are as good as the section "Against the test cluster" sh
 	row("the ssh command as a client, of rivals", c.OpenSSH, "taken from a run of make bench")
 }
 
-// round leaves what matters of a length of time.
+// round rounds a length of time to digits that matter.
 func round(d time.Duration) time.Duration {
 	switch {
 	case d >= 10*time.Millisecond:
@@ -75,7 +75,7 @@ func hopName(hop time.Duration) string {
 	return fmt.Sprintf("%v ms", float64(hop)/float64(time.Millisecond))
 }
 
-// wanted is how close the model is to be, as a part of what was measured.
+// wanted bounds the error of the model, as a part of the measured time.
 const wanted = 0.15
 
 // validation holds the model against the test cluster.

@@ -9,8 +9,8 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// measured is what was measured on the test cluster, and the costs that were
-// fitted to it: the content of docs/results/scale.json.
+// measured has the measurements on the test cluster, and the costs that were fitted to
+// them: the content of docs/results/scale.json.
 type measured struct {
 	Date    string  `json:"date"`
 	Machine string  `json:"machine"`
@@ -40,19 +40,20 @@ type reading struct {
 	Others  float64 `json:"others"` // part of the machine that other programs used
 }
 
-// values are what the model is held against, in the order of valueNames.
+// values returns the numbers that the model is held against, in the order of
+// valueNames.
 func (p *point) values() []float64 {
 	return []float64{p.Connect, p.Up, p.Started, p.Wall, p.CPU}
 }
 
 var valueNames = []string{"connect", "agents up", "ranks started", "whole", "CPU"}
 
-// modelled is the same from the model.
+// modelled returns the same from the model.
 func modelled(o outcome) []float64 {
 	return []float64{ms(o.connect), ms(o.up), ms(o.started), ms(o.down), ms(o.cpu)}
 }
 
-// server is what is left of a node for its sshd and the account's shell.
+// server returns the rest of a node's time, for its sshd and the account's shell.
 func (c *counted) server() float64 { return c.Node - c.Agent - c.Warden }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -23,7 +23,7 @@ const (
 	idleWait  = 3 * time.Second
 )
 
-// sample is what was used of the processors until a moment.
+// sample is the time used of the processors until a moment.
 type sample struct {
 	at      time.Time
 	machine time.Duration // by everything
@@ -41,7 +41,7 @@ func sampleOf(c *cluster.Cluster) (s sample, err error) {
 	return s, nil
 }
 
-// others is the part of the machine that other programs used from s to t: all but
+// others returns the part of the machine that other programs used from s to t: all but
 // the cluster, this process, and the kernel's threads, which work for everyone.
 func (s sample) others(t sample) float64 {
 	whole := t.at.Sub(s.at) * time.Duration(runtime.NumCPU())
@@ -96,7 +96,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// idleCPU is how long the processors have been idle so far, in sum.
+// idleCPU returns the idle time of all processors so far, in sum.
 func idleCPU() time.Duration {
 	text, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(text), "\n")
@@ -110,7 +110,7 @@ func idleCPU() time.Duration {
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
-// kernelCPU is what each of the kernel's threads has used so far.
+// kernelCPU returns the processor time of each of the kernel's threads so far.
 func kernelCPU() map[string]time.Duration {
 	used := map[string]time.Duration{}
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -125,7 +125,7 @@ func kernelCPU() map[string]time.Duration {
 	return used
 }
 
-// processCPU is what a process has used so far.
+// processCPU returns the processor time of a process so far.
 func processCPU(pid int) (sum time.Duration) {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	for _, file := range files {
@@ -134,7 +134,7 @@ func processCPU(pid int) (sum time.Duration) {
 	return sum
 }
 
-// threadCPU is the first of the numbers of a schedstat.
+// threadCPU returns the first of the numbers of a schedstat.
 func threadCPU(file string) time.Duration {
 	text, _ := os.ReadFile(file)
 	word, _, _ := strings.Cut(string(text), " ")

@@ -6,7 +6,7 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/event"
 )
 
-// rival is how long another way of starting takes, phase by phase.
+// rival has the times of another way of starting, phase by phase.
 type rival struct {
 	boot  time.Duration // of daemons
 	spawn time.Duration // from there until all ranks run
@@ -15,11 +15,11 @@ type rival struct {
 
 func (r rival) whole() time.Duration { return r.boot + r.spawn + r.init }
 
-// ring is a ring of daemons like MPD, with messages as cheap as golaunch's. Its
-// daemons are started one after the other. What it is told to start goes round
-// it, and so does the word that it runs. Each rank has a manager, which are a
-// ring of their own; a fence is two rounds of it, and a value that somebody else
-// has put is asked for and brought in one.
+// ring is a ring of daemons like MPD, with messages as cheap as golaunch's. Its daemons
+// are started one after the other. The order to start goes round it, and so does the
+// word that all runs. Each rank has a manager, which are a ring of their own; a fence
+// is two rounds of it, and a value that somebody else has put is asked for and brought
+// in one.
 func ring(nodes, ranks int, c costs) rival {
 	connection := c.connection() - c.Client + c.OpenSSH
 	step := c.Receive + c.Send
@@ -32,8 +32,8 @@ func ring(nodes, ranks int, c costs) rival {
 }
 
 // perRank starts every rank by an ssh command of its own, as MVAPICH did before
-// [Sridhar]; the ranks then connect to the launcher, which gathers what they
-// put and sends all of it to each.
+// [Sridhar]; the ranks then connect to the launcher, which gathers their values and
+// sends all of them to each.
 func perRank(nodes, ranks, cpus int, c costs) rival {
 	var q event.Queue
 	head := &cores{queue: &q, free: cpus}

@@ -59,9 +59,9 @@ func (s *sim) runningIf(n *node, complete bool) {
 	}
 }
 
-// requestsOfRank is how many PMI requests a rank makes that puts one value and
-// gets its two neighbours': init, three that ask for names and sizes, put,
-// fence, two gets, finalize.
+// requestsOfRank counts the PMI requests of a rank that puts one value and gets its two
+// neighbours': init, three that ask for names and sizes, put, fence, two gets,
+// finalize.
 const requestsOfRank = 9
 
 // exchanged is the end of a node's ranks, after the exchange if there is one:

@@ -1,12 +1,12 @@
-// Package scale says how start-up grows to sizes that this machine cannot
-// hold. It runs golaunch's own rules (how ranges are cut, the window of
-// handshakes, hedging, gathers) in a discrete-event model, with costs that were
-// measured, and writes docs/results/scale.md with its tables and pictures.
+// Package scale models start-up at sizes that this machine cannot hold. It runs
+// golaunch's own rules (the cuts of ranges, the window of handshakes, hedging, gathers)
+// in a discrete-event model, with costs that were measured, and writes
+// docs/results/scale.md with its tables and pictures.
 //
-// With -measure it first runs golaunch on a test cluster in several sizes, fits
-// the costs to some of them and writes docs/results/scale.json. Without, it
-// takes the costs from there, and its page is the same on every machine; with -fit
-// it fits them again to what is there.
+// With -measure it first runs golaunch on a test cluster in several sizes, fits the
+// costs to some of them and writes docs/results/scale.json. Without, it takes the costs
+// from there, and its page is the same on every machine; with -fit it fits them again
+// to the points there.
 package scale
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// settings say what is computed.
+// settings choose the computations.
 type settings struct {
 	results.Frame
 	data  string
@@ -30,7 +30,7 @@ type settings struct {
 	*measured
 }
 
-// exchangeBytes is what a rank puts for others: an address as MPI libraries
+// exchangeBytes is the length of a rank's value for others: an address as MPI libraries
 // have it, with its key.
 const exchangeBytes = 120
 
@@ -65,7 +65,7 @@ func Run(ctx context.Context, f *results.Flags) error {
 	} else {
 		s.measured, err = readMeasured(s.data)
 	}
-	if err == nil && *again { // kept, whatever comes of the fit
+	if err == nil && *again { // kept, also if the fit fails
 		err = s.write(s.data)
 	}
 	if err == nil && (*again || *refit) {
@@ -90,7 +90,7 @@ func Run(ctx context.Context, f *results.Flags) error {
 	return s.Write(page.String())
 }
 
-// measureAll measures what there is to measure: on a cluster, and in this process.
+// measureAll makes all measurements: on a cluster, and in this process.
 func measureAll(ctx context.Context, e effort) (*measured, error) {
 	m, err := measure(ctx, e)
 	if err == nil {

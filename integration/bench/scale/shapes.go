@@ -7,7 +7,7 @@ import (
 	"github.com/golaunch/golaunch/tree"
 )
 
-// shape is how an agent cuts what it is given to start into parts, on whose
+// shape is an agent's way to cut the hosts that it is to start into parts, on whose
 // heads it starts agents.
 type shape struct {
 	name string
@@ -17,7 +17,7 @@ type shape struct {
 	degree int // as it is told to the agents
 }
 
-// ranges is what golaunch does: k contiguous parts.
+// ranges is golaunch's shape: k contiguous parts.
 func ranges(k int) shape {
 	return shape{name: fmt.Sprintf("ranges, k = %d", k), degree: k, cut: func(hosts []job.HostIndex) [][]job.HostIndex { return tree.Split(hosts, k) }}
 }
@@ -27,8 +27,8 @@ func flat() shape {
 	return shape{name: "flat", cut: func(hosts []job.HostIndex) [][]job.HostIndex { return tree.Split(hosts, len(hosts)) }}
 }
 
-// binomial is figure 2.2 of [Sridhar]: in each step everyone who runs starts
-// one more, and gives it half of what is left.
+// binomial is figure 2.2 of [Sridhar]: in each step every running agent starts one
+// more, and gives it half of the rest.
 func binomial() shape {
 	return shape{name: "binomial", one: true, cut: func(hosts []job.HostIndex) (parts [][]job.HostIndex) {
 		for len(hosts) > 0 {

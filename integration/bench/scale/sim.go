@@ -22,20 +22,20 @@ type setup struct {
 	window       int  // handshakes in flight to begin with; 0: pacing.WindowBegin
 }
 
-// coresOfNode is how many processors a node has in the figures.
+// coresOfNode is the number of processors of a node in the figures.
 const coresOfNode = 64
 
-// sharedSlice is how long a task has a processor that others wait for: about
-// what Linux gives.
+// sharedSlice is the time that a task has a processor that others wait for: about
+// Linux's.
 const sharedSlice = 3 * time.Millisecond
 
-// refusedFor is how long a host that refuses is tried again.
+// refusedFor is the time for which a host that refuses is tried again.
 const refusedFor = time.Second
 
-// outcome is when each phase of a job was over, and what it took.
+// outcome has the end of each phase of a job, and the costs.
 type outcome struct {
 	connect  time.Duration // the root is up
-	up       time.Duration // the launcher knows who is up
+	up       time.Duration // the launcher knows the live hosts
 	started  time.Duration // all ranks run
 	settled  time.Duration // all ranks have left the exchange
 	down     time.Duration // golaunch ends
@@ -47,7 +47,7 @@ type outcome struct {
 	dead     int
 }
 
-// load is what one process has to do.
+// load is the work of one process.
 type load struct {
 	messages int // sent and received
 	bytes    int
@@ -73,7 +73,7 @@ type node struct {
 	cores    *cores
 	loop     thread
 	sshd     thread        // between it and its parent
-	send     time.Duration // until when its way out is busy
+	send     time.Duration // the time until which its way out is busy
 	receive  time.Duration // and its way in
 	parent   *node
 	children []*node
@@ -89,7 +89,7 @@ type node struct {
 	done    tree.Gather[struct{}]
 	gone    tree.Gather[struct{}]
 
-	starts  int // how often it joined
+	starts  int // the times that it joined
 	warden  bool
 	launch  bool // the launch message is here
 	spawned bool // the ranks were begun
@@ -154,7 +154,7 @@ func (s *sim) check() error {
 
 func (s *sim) isDead(host int) bool { return s.dead != nil && s.dead(host) }
 
-// init makes a node what it is before anything runs there.
+// init sets up a node before anything runs there.
 func (s *sim) init(n *node, host int) {
 	n.host = host
 	n.cores = s.machine
@@ -182,8 +182,8 @@ func (s *sim) aside(n *node, d time.Duration, then func()) {
 	n.cores.run(d, then)
 }
 
-// beside has something done on a node, by what slept until then, beside its event
-// loop.
+// beside has something done on a node, by a process that slept until then, beside its
+// event loop.
 func (s *sim) beside(n *node, d time.Duration, then func()) {
 	s.out.cpu += d
 	n.cores.wake(0, d, func(time.Duration) { then() })
@@ -193,8 +193,8 @@ func (s *sim) beside(n *node, d time.Duration, then func()) {
 // are handled beside the event loop, on every link for itself.
 const bulk = 4096
 
-// message takes one over a link. made and read are what it takes to make it and
-// to read it, beside what every message takes.
+// message takes one over a link. made and read are the times to make it and to read it,
+// beside those of every message.
 func (s *sim) message(from, to *node, bytes int, made, read time.Duration, then func()) {
 	crypt := func(n *node, then func()) { then() }
 	if bytes >= bulk {

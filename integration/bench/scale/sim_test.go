@@ -92,8 +92,8 @@ func TestSharedProcessors(t *testing.T) {
 	require.Less(t, own.down, one.down)
 }
 
-// Every node starts exactly once and the job ends, whatever the shape, and
-// whichever hosts are slow or dead; and each run is like the other.
+// Every node starts exactly once and the job ends, in any shape, and with any hosts
+// slow or dead; and each run is like the other.
 func TestEveryNodeStartsOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := setup{nodes: rapid.IntRange(1, 70).Draw(t, "nodes"), ranks: rapid.IntRange(1, 3).Draw(t, "ranks")}
@@ -110,7 +110,7 @@ func TestEveryNodeStartsOnce(t *testing.T) {
 		}
 		s.slow = func(h int) time.Duration { return time.Duration(fates[h]/8) * 5 * time.Second }
 		s.dead = func(h int) bool { return fates[h] == 9 }
-		o := trial(t, s, usual.at(50*time.Microsecond)) // which checks that each starts once
+		o := trial(t, s, usual.at(50*time.Microsecond)) // trial checks that each starts once
 		require.Equal(t, dead, o.dead)
 		require.LessOrEqual(t, o.connect, o.up)
 		require.LessOrEqual(t, o.up, o.started)
@@ -119,7 +119,7 @@ func TestEveryNodeStartsOnce(t *testing.T) {
 	})
 }
 
-// What the sizes say is what package overlay encodes.
+// The sizes are those of package overlay's encodings.
 func TestSizes(t *testing.T) {
 	const nodes = 400
 	z, err := newSizes(nodes, 4)

@@ -20,8 +20,8 @@ import (
 // frameBytes is the longest frame of the streams that carry long messages.
 const frameBytes = link.MaxFrame
 
-// sizes knows how long the messages of a job are: what package overlay encodes
-// of a job like this one, to the byte.
+// sizes knows the lengths of a job's messages: those of package overlay's encodings for
+// a job like this one, to the byte.
 type sizes struct {
 	common  overlay.Common
 	entries []int // sums: entries[i] is that of the hosts before i
@@ -30,17 +30,17 @@ type sizes struct {
 	launch  int
 }
 
-// host is host i as it is told to whom starts it.
+// host returns host i as its starter is told of it.
 func host(i int) overlay.HostEntry {
 	return overlay.HostEntry{Index: job.HostIndex(i), Name: nameOf(i), Addr: addrOf(i), Access: &overlay.Access{Data: packed(target(i))}}
 }
 
-// target is what ssh has to know of host i.
+// target describes host i to ssh.
 func target(i int) sshboot.Target {
 	return sshboot.Target{Name: nameOf(i), HostName: nameOf(i), Addr: addrOf(i), Port: 22, User: "user", HostKeys: [][]byte{make([]byte, 51)}}
 }
 
-// packed is what the bootstrap says to its agents.
+// packed encodes a message of the bootstrap to its agents.
 func packed(v any) []byte {
 	b, err := bootstrap.Pack(v)
 	if err != nil {
@@ -77,7 +77,7 @@ func newSizes(nodes, ranks int) (*sizes, error) {
 	return s, nil
 }
 
-// under is s for a tree of some degree.
+// under returns s for a tree of some degree.
 func (s *sizes) under(degree int) *sizes {
 	z, self := *s, host(0)
 	z.common.Degree = degree
@@ -85,7 +85,7 @@ func (s *sizes) under(degree int) *sizes {
 	return &z
 }
 
-// launchOf is the launch message of a job, by the launcher's own plan.
+// launchOf returns the launch message of a job, by the launcher's own plan.
 func launchOf(nodes, ranks int) (*overlay.Launch, error) {
 	o := launcher.DefaultOptions()
 	o.Programs.Dir, o.Placement.PPN = "/home/user", ranks
@@ -108,18 +108,18 @@ func launchOf(nodes, ranks int) (*overlay.Launch, error) {
 	return l, nil
 }
 
-// rangeBytes is a Range for an agent on host self with count hosts from first
-// on.
+// rangeBytes returns the length of a Range for an agent on host self with count hosts
+// from first on.
 func (s *sizes) rangeBytes(self, first, count int) int {
 	return framed(s.base + s.entries[self+1] - s.entries[self] + head(count) + s.entries[first+count] - s.entries[first])
 }
 
-// readyBytes is a Ready of count live nodes from first on.
+// readyBytes returns the length of a Ready of count live nodes from first on.
 func (s *sizes) readyBytes(first, count int) int {
 	return framed(len(overlay.Encode(overlay.Ready{Live: []overlay.NodeInfo{}})) - 1 + head(count) + s.infos[first+count] - s.infos[first])
 }
 
-// launchBytes is the launch message.
+// launchBytes returns the length of the launch message.
 func (s *sizes) launchBytes() int { return framed(s.launch) }
 
 // hostProof is as long as that of a host with an ed25519 key.
@@ -140,7 +140,7 @@ func framed(n int) int {
 	return n + max(1, (n+payload-1)/payload)*tree.HeaderSize
 }
 
-// head is the length of CBOR's head of an array of n.
+// head returns the length of CBOR's head of an array of n.
 func head(n int) int {
 	switch {
 	case n < 24:

@@ -7,7 +7,7 @@ import (
 	"github.com/golaunch/golaunch/tree/pacing"
 )
 
-// begin is golaunch's start, up to the connection to the root.
+// begin starts golaunch, up to the connection to the root.
 func (s *sim) begin() {
 	all := make([]job.HostIndex, s.nodes)
 	for i := range all {
@@ -21,7 +21,7 @@ func (s *sim) begin() {
 	})
 }
 
-// takeRange has an agent start what is below it.
+// takeRange has an agent start the hosts below it.
 func (s *sim) takeRange(n *node, below []job.HostIndex) {
 	s.aside(n, s.Warden, func() {
 		n.warden = true

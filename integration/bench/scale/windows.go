@@ -7,8 +7,8 @@ import (
 	"github.com/golaunch/golaunch/tree/pacing"
 )
 
-// windows is what a larger window would make possible. The degree that fits it
-// is as many as it has places.
+// windows shows the gain of a larger window. The degree that fits it is as many as it
+// has places.
 func windows(page *strings.Builder, s settings) error {
 	places := []int{pacing.WindowBegin, 32, 64}
 	fmt.Fprintf(page, `

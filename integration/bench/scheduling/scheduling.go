@@ -40,7 +40,7 @@ func Run(_ context.Context, f *results.Flags) error {
 	return f.Write(text)
 }
 
-// links is the link by which messages reach the leaf switch of each host.
+// links returns the link by which messages reach the leaf switch of each host.
 func links() ([]int32, error) {
 	g, err := spec.Parse(network)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// about says what was measured on what: a sentence each.
+// about describes the machine and the programs of the measurements: a sentence each.
 func about(bin string) []string {
 	lines := []string{results.Machine()}
 	for _, p := range []struct{ program, flag, mark string }{
@@ -21,7 +21,7 @@ func about(bin string) []string {
 	return lines
 }
 
-// version is the first line that a program prints with mark in it, or "".
+// version returns the first line that a program prints with mark in it, or "".
 func version(program, flag, mark string) string {
 	path, err := exec.LookPath(program)
 	if err != nil {
@@ -31,7 +31,7 @@ func version(program, flag, mark string) string {
 	return marked(program, string(out), mark)
 }
 
-// marked is the first line of what a program printed that has mark in it, or "".
+// marked returns the first line of a program's output that has mark in it, or "".
 func marked(program, out, mark string) string {
 	for line := range strings.Lines(out) {
 		if strings.Contains(line, mark) {

@@ -19,7 +19,7 @@ const allocated = "slurm"
 
 // The contenders in an allocation.
 const (
-	stepName = "srun, a task per node" // what golaunch has srun do, and no more
+	stepName = "srun, a task per node" // golaunch's own use of srun, and no more
 	pmi2Name = "srun, PMI-2"
 	sshName  = "golaunch, ssh"
 	// hydraSSH is there for the key exchange's cost, which only OpenSSH's client has.
@@ -29,14 +29,13 @@ const (
 // overSSH is /bin/true once more, in the contest of launchers over ssh.
 const overSSH = "true, ssh"
 
-// helloName is the MPI program, as a row calls it.
+// helloName is a row's name of the MPI program.
 const helloName = "mpihello"
 
-// helloRanks is how many ranks of MPI are started at most: each polls, and takes tens of
-// megabytes.
+// helloRanks bounds the ranks of MPI: each polls, and takes tens of megabytes.
 const helloRanks = 128
 
-// inAllocation is the environment of commands in the allocation.
+// inAllocation returns the environment of commands in the allocation.
 func inAllocation(f *field) []string { return f.inside }
 
 // allocationLaunchers start a job on the nodes of an allocation.
@@ -55,7 +54,7 @@ var allocationLaunchers = []contender{
 	{name: sshName, argv: func(f *field, t task) []string { return f.golaunch(t) }},
 }
 
-// keyExchangeLaunchers are those over ssh, whose key exchange is told apart.
+// keyExchangeLaunchers returns those over ssh, whose key exchange is told apart.
 func keyExchangeLaunchers() []contender {
 	hydra := named(hydraName)[0]
 	hydra.name = hydraSSH
@@ -80,7 +79,7 @@ func (b *bench) allocationJobs(ctx context.Context, f *field) error {
 	return nil
 }
 
-// inOne is what runs in one allocation.
+// inOne runs the contests of one allocation.
 func (b *bench) inOne(ctx context.Context, f *field, t task) error {
 	t.program = trueProgram
 	if err := b.hold(ctx, f, place{partSlurm, f.kex, t.nodes, t.ppn, overSSH}, f.runners(keyExchangeLaunchers(), t)); err != nil {
@@ -134,12 +133,12 @@ func (f *field) allocate(ctx context.Context, t task, work func() error) error {
 	return work()
 }
 
-// greeted checks that all ranks of MPI have spoken from where they should be.
+// greeted checks that all ranks of MPI have spoken, each from its own host.
 func (f *field) greeted(t task) func(string, time.Time, *reading) error {
 	return func(out string, _ time.Time, _ *reading) error { return f.ranOn(out, t) }
 }
 
-// exchangeOf takes the times that pmi2client prints: the exchange is from the first
+// exchangeOf reads the times that pmi2client prints: the exchange is from the first
 // rank's begin to the last rank's end.
 func exchangeOf(t task) func(string, time.Time, *reading) error {
 	return func(out string, _ time.Time, r *reading) error {
@@ -162,7 +161,7 @@ func exchangeOf(t task) func(string, time.Time, *reading) error {
 	}
 }
 
-// allocations is the page of provider slurm.
+// allocations writes the page of provider slurm.
 func (p *page) allocations() {
 	p.heading("Start-up in an allocation, measured", "build", "native")
 	fmt.Fprintf(p, ` CPU is the processor time of everything on the cluster's

@@ -25,7 +25,7 @@ func inits(r reading) float64 { return r.init.Seconds() * 1000 }
 func cpu(r reading) float64   { return r.cpu.Seconds() }
 func self(r reading) float64  { return r.self.Seconds() }
 
-// place is what a contest is about.
+// place identifies a contest.
 type place struct {
 	part    string
 	kex     string
@@ -44,7 +44,7 @@ type contest struct {
 type entry struct {
 	name     string
 	readings []reading // of each round
-	failed   string    // why it was not run, or not again
+	failed   string    // the reason that it was not run, or not again
 	absent   bool      // there is nothing here to run it over: no failure of its own
 }
 
@@ -57,7 +57,7 @@ func (c *contest) entry(name string) *entry {
 	return nil
 }
 
-// readings are those of a contender that did not fail.
+// readings returns those of a contender that did not fail.
 func (c *contest) readings(name string) []reading {
 	if c == nil {
 		return nil
@@ -68,7 +68,7 @@ func (c *contest) readings(name string) []reading {
 	return nil
 }
 
-// median is that of a contender's readings; NaN without any.
+// median returns that of a contender's readings; NaN without any.
 func (c *contest) median(name string, of func(reading) float64) float64 {
 	var values []float64
 	for _, r := range c.readings(name) {
@@ -77,7 +77,7 @@ func (c *contest) median(name string, of func(reading) float64) float64 {
 	return middle(values)
 }
 
-// ratio is the median over the rounds of a's number by b's; NaN without any.
+// ratio returns the median over the rounds of a's number by b's; NaN without any.
 func (c *contest) ratio(a, b string, of func(reading) float64) float64 {
 	x, y := c.readings(a), c.readings(b)
 	var values []float64
@@ -87,7 +87,7 @@ func (c *contest) ratio(a, b string, of func(reading) float64) float64 {
 	return middle(values)
 }
 
-// rounds is how often the contest was held.
+// rounds counts the rounds of the contest.
 func (c *contest) rounds() int {
 	most := 0
 	for _, e := range c.entries {
@@ -96,7 +96,7 @@ func (c *contest) rounds() int {
 	return most
 }
 
-// middle is the median of values, NaN of none.
+// middle returns the median of values, NaN of none.
 func middle(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -104,23 +104,23 @@ func middle(values []float64) float64 {
 	return results.Median(values)
 }
 
-// book is everything that was measured. The page is made of it alone.
+// book has all measurements. The page is made of it alone.
 type book struct {
 	settings settings
-	head     []string // what was measured on what, a sentence each
+	head     []string // the machine and the programs, a sentence each
 	took     time.Duration
 	contests []*contest
 	phases   []phaseRow
 	memory   []memoryRow
 	refusals *refusals
-	stopped  []string // parts that came to an early end, and why
-	// openSSH10 is what OpenSSH 10 says of its version; empty where it was not measured.
+	stopped  []string // parts that came to an early end, with the reasons
+	// openSSH10 is the version of OpenSSH 10; empty where it was not measured.
 	openSSH10 string
 }
 
 func newBook(s settings) *book { return &book{settings: s} }
 
-// of are the contests of a part, in order.
+// of returns the contests of a part, in order.
 func (b *book) of(part, kex string) (all []*contest) {
 	for _, c := range b.contests {
 		if c.part == part && c.kex == kex {
@@ -130,7 +130,7 @@ func (b *book) of(part, kex string) (all []*contest) {
 	return all
 }
 
-// at is the contest of a place, or nil.
+// at returns the contest of a place, or nil.
 func (b *book) at(p place) *contest {
 	for _, c := range b.contests {
 		if c.place == p {
@@ -140,23 +140,23 @@ func (b *book) at(p place) *contest {
 	return nil
 }
 
-// failed says where golaunch itself failed, or a part came to an early end: that
-// must not be overlooked.
+// failed returns an error with the failures of golaunch itself, and parts that came to
+// an early end: these must not be overlooked.
 func (b *book) failed() error {
-	var where []string
+	var failures []string
 	for _, c := range b.contests {
 		for _, e := range c.entries {
 			if strings.HasPrefix(e.name, golaunchName) && e.failed != "" && !e.absent {
-				where = append(where, fmt.Sprintf("%s, %s, %d × %d, %s: %s: %s", c.part, c.kex, c.nodes, c.ppn, c.program, e.name, e.failed))
+				failures = append(failures, fmt.Sprintf("%s, %s, %d × %d, %s: %s: %s", c.part, c.kex, c.nodes, c.ppn, c.program, e.name, e.failed))
 			}
 		}
 	}
 	if b.refusals != nil && b.refusals.failed > 0 {
-		where = append(where, fmt.Sprintf("%d of %d starts over sshds that refuse connections", b.refusals.failed, len(b.refusals.times)))
+		failures = append(failures, fmt.Sprintf("%d of %d starts over sshds that refuse connections", b.refusals.failed, len(b.refusals.times)))
 	}
-	where = append(where, b.stopped...)
-	if len(where) == 0 {
+	failures = append(failures, b.stopped...)
+	if len(failures) == 0 {
 		return nil
 	}
-	return fmt.Errorf("what must not fail did:\n  %s", strings.Join(where, "\n  "))
+	return fmt.Errorf("golaunch failed, or a part ended early:\n  %s", strings.Join(failures, "\n  "))
 }

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// check has every launcher start a program that names its host, and counts:
-// exit statuses alone would not show that a rank never ran. Who fails is out.
+// check has every launcher start a program that names its host, and counts: exit
+// statuses alone would not show that a rank never ran. A launcher that fails is out.
 func (f *field) check(ctx context.Context, list []contender, t task) error {
 	t.program = []string{"hostname"}
 	for _, r := range f.runners(list, t) {
-		if r.name == floorName || r.why != "" {
+		if r.name == floorName || r.reason != "" {
 			continue
 		}
 		r.look = func(out string, _ time.Time, _ *reading) error { return f.ranOn(out, t) }

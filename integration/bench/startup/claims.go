@@ -9,7 +9,7 @@ import (
 	"github.com/golaunch/golaunch/integration/cluster"
 )
 
-// claim is one line of what was asked, and what came of it.
+// claim is one claim about golaunch, and the number that it reached.
 type claim struct {
 	asked   string
 	reached float64 // NaN: not measured
@@ -18,7 +18,7 @@ type claim struct {
 	unit    string // after the number
 }
 
-// verdict is yes, no or, of what was not measured, a dash.
+// verdict returns yes, no or, without a measurement, a dash.
 func (c claim) verdict() string {
 	switch {
 	case math.IsNaN(c.reached):
@@ -71,7 +71,7 @@ The scale beyond this machine and the model's error are in [scale.md](scale.md).
 `)
 }
 
-// claimed are the lines in the order in which they were asked.
+// claimed returns the claims in their order.
 func (b *book) claimed() []claim {
 	var all []claim
 	add := func(asked string, reached, limit float64, least bool, unit string) {
@@ -87,12 +87,12 @@ func (b *book) claimed() []claim {
 			if ppn > 1 {
 				c = b.at(place{partRanks, x.kex, nodes, ppn, "true"})
 			}
-			what := fmt.Sprintf("/bin/true, %d × %d, %s", nodes, ppn, x.kex)
-			add(what+": faster than Hydra", c.ratio(hydraName, golaunchName, wall), x.times, true, " ×")
-			add(what+": less CPU than Hydra", c.ratio(hydraName, golaunchName, cpu), x.times, true, " ×")
+			title := fmt.Sprintf("/bin/true, %d × %d, %s", nodes, ppn, x.kex)
+			add(title+": faster than Hydra", c.ratio(hydraName, golaunchName, wall), x.times, true, " ×")
+			add(title+": less CPU than Hydra", c.ratio(hydraName, golaunchName, cpu), x.times, true, " ×")
 			rival, ratio := c.closest()
-			add(what+": faster than every other that uses ssh; closest is "+rival, ratio, 1, true, " ×")
-			add(what+": CPU by the floor's", c.ratio(golaunchName, floorName, cpu), 1.35, false, "")
+			add(title+": faster than every other that uses ssh; closest is "+rival, ratio, 1, true, " ×")
+			add(title+": CPU by the floor's", c.ratio(golaunchName, floorName, cpu), 1.35, false, "")
 		}
 	}
 	local := b.at(place{part: partLocal, ppn: claimedRanks, program: "true"})
@@ -105,12 +105,12 @@ func (b *book) claimed() []claim {
 	add(fmt.Sprintf("PMI clients with two gets, %d × %d: faster than Hydra", nodes, many), two.ratio(hydraName, golaunchName, wall), 3, true, " ×")
 	add(fmt.Sprintf("PMI clients with p gets, %d × %d: what they take beyond those with two, by the same of the floor", nodes, many),
 		(every.median(golaunchName, wall)-two.median(golaunchName, wall))/(every.median(floorName, wall)-two.median(floorName, wall)), 1.15, false, "")
-	hard := func(what string) *contest {
-		return b.at(place{partHard, cluster.KexDefault, b.settings.most(128), 1, what})
+	hard := func(hosts string) *contest {
+		return b.at(place{partHard, cluster.KexDefault, b.settings.most(128), 1, hosts})
 	}
 	limit := slowBy.Seconds()*1000 + 1.3*hard(clean).median(golaunchName, wall)
-	for _, what := range []string{slowHosts, deadHosts, silentHost} {
-		add(fmt.Sprintf("%d nodes, %s: 2 s + 1.3 × the clean run", b.settings.most(128), what), hard(what).median(golaunchName, wall), limit, false, " ms")
+	for _, hosts := range []string{slowHosts, deadHosts, silentHost} {
+		add(fmt.Sprintf("%d nodes, %s: 2 s + 1.3 × the clean run", b.settings.most(128), hosts), hard(hosts).median(golaunchName, wall), limit, false, " ms")
 	}
 	failed, starts := math.NaN(), 0
 	if b.refusals != nil {
@@ -120,7 +120,7 @@ func (b *book) claimed() []claim {
 	return append(all, b.claimedMemory()...)
 }
 
-// claimedMemory are the lines about memory, descriptors and the launcher.
+// claimedMemory returns the claims about memory, descriptors and the launcher.
 func (b *book) claimedMemory() []claim {
 	node, once, files, launcher, constant := math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()
 	var allowed float64
@@ -152,8 +152,8 @@ func (b *book) claimedMemory() []claim {
 	return append(claims, claim{fmt.Sprintf("launcher's CPU for each node more, from %d to %d, signatures for ssh included", from, to), slope, 50, false, " µs"})
 }
 
-// closest is the rival over ssh that comes nearest to golaunch, and how many times
-// golaunch is faster.
+// closest returns the rival over ssh that comes nearest to golaunch, and the ratio of
+// its time to golaunch's.
 func (c *contest) closest() (name string, ratio float64) {
 	name, ratio = "none", math.NaN()
 	if c == nil {
@@ -170,13 +170,13 @@ func (c *contest) closest() (name string, ratio float64) {
 	return name, ratio
 }
 
-// ends are the smallest and the largest number of ranks on one machine.
+// ends returns the smallest and the largest number of ranks on one machine.
 func (b *book) ends() (first, last int) {
 	return slices.Min(b.settings.local), slices.Max(b.settings.local)
 }
 
-// unlinear is how far the time per rank of any number of local ranks is from
-// that of the largest number, as a part of it.
+// unlinear returns the largest distance of the time per rank of any number of local
+// ranks from that of the largest number, as a part of it.
 func (b *book) unlinear(name string) float64 {
 	contests := b.of(partLocal, "")
 	if len(contests) < 2 {

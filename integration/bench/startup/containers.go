@@ -19,13 +19,13 @@ import (
 // container, eight at a time, each of which runs a shell's loop.
 const dockerExecName = "docker exec"
 
-// containerLaunchers are the launchers that the image of the containers has.
+// containerLaunchers returns the launchers that the image of the containers has.
 func containerLaunchers() []contender {
 	return named(floorName, golaunchName, copiedName, hydraName, openMPIName, pdshName)
 }
 
-// execJobs starts ranks in containers by docker exec from this machine, where the
-// engine's client is.
+// execJobs starts ranks in containers by docker exec from this machine, which has the
+// engine's client.
 func (b *bench) execJobs(ctx context.Context, f *field) error {
 	for _, ppn := range append([]int{1}, b.ranks...) {
 		t := task{nodes: b.most(full), ppn: ppn, program: trueProgram}
@@ -42,7 +42,7 @@ func (b *bench) execJobs(ctx context.Context, f *field) error {
 	return nil
 }
 
-// containers is a file that names the first nodes as the engine does.
+// containers returns a file that names the first nodes as the engine does.
 func (f *field) containers(nodes int) string {
 	var b strings.Builder
 	for _, n := range f.Nodes()[:nodes] {
@@ -51,11 +51,11 @@ func (f *field) containers(nodes int) string {
 	return f.write(fmt.Sprint("containers-", nodes), b.String())
 }
 
-// timedWord, as its first argument, makes bench a clock that runs on head: what
-// the engine's client takes to get there is no launcher's.
+// timedWord, as its first argument, makes bench a clock that runs on head: the way
+// there of the engine's client is no launcher's time.
 const timedWord = "timed"
 
-// timedCommand is a command that writes its wall time and its own processor time
+// timedCommand returns a command that writes its wall time and its own processor time
 // to a file, in nanoseconds.
 func (f *field) timedCommand(argv []string) (timed []string, file string) {
 	file = filepath.Join(f.dir, "took")
@@ -82,7 +82,7 @@ func timed(args []string) error {
 	return err
 }
 
-// readTimed takes what timed wrote.
+// readTimed reads the times that timed wrote.
 func readTimed(file string, r *reading) (begun time.Time, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -96,7 +96,7 @@ func readTimed(file string, r *reading) (begun time.Time, err error) {
 	return time.Unix(0, began), os.Remove(file)
 }
 
-// aboutContainers says what was measured in what: a sentence each.
+// aboutContainers describes the containers of the measurements: a sentence each.
 func aboutContainers(bin string) []string {
 	lines := about(bin)[:1]
 	for _, p := range []struct{ program, flag, mark string }{
@@ -118,7 +118,7 @@ func aboutContainers(bin string) []string {
 	return lines
 }
 
-// local makes a command of this machine that is ended with what it started.
+// local makes a command of this machine that is ended with its children.
 func local(ctx context.Context, argv []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -25,7 +25,7 @@ const (
 	srunName     = "srun"
 )
 
-// task is what contenders start.
+// task is a job for contenders.
 type task struct {
 	nodes, ppn int
 	program    []string
@@ -33,7 +33,7 @@ type task struct {
 
 func (t task) ranks() string { return strconv.Itoa(t.nodes * t.ppn) }
 
-// contender is a launcher, or what launchers are held against.
+// contender is a launcher, or a floor for launchers.
 type contender struct {
 	name     string
 	program  string // in PATH, or with its path
@@ -73,7 +73,7 @@ var launchers = []contender{
 	}},
 }
 
-// named are some of the launchers.
+// named returns some of the launchers.
 func named(names ...string) []contender {
 	var some []contender
 	for _, name := range names {
@@ -91,8 +91,8 @@ func (f *field) golaunch(t task, more ...string) []string {
 	return append(append(argv, more...), t.program...)
 }
 
-// loop is a shell's command that runs a program as often as there are ranks on
-// a host: for launchers that start one command per host.
+// loop returns a shell's command that runs a program as often as there are ranks on a
+// host: for launchers that start one command per host.
 func loop(program []string, times int) string {
 	command := strings.Join(program, " ") // words of our own, without blanks
 	if times == 1 {
@@ -101,16 +101,16 @@ func loop(program []string, times int) string {
 	return fmt.Sprintf("i=0; while [ $i -lt %d ]; do %s || exit; i=$((i+1)); done", times, command)
 }
 
-// unfit is why a contender cannot run here, or "".
+// unfit returns the reason that a contender cannot run here, or "".
 func (f *field) unfit(c contender, t task) string {
-	if c.program != "" && f.provider != cluster.Docker { // whose image has them
+	if c.program != "" && f.provider != cluster.Docker { // Docker's image has them
 		if _, err := exec.LookPath(c.program); err != nil {
 			return fmt.Sprintf("%s is not installed (Debian: %s)", c.program, c.pkg)
 		}
 	}
-	switch why := f.broken[c.name]; {
-	case why != "":
-		return why
+	switch reason := f.broken[c.name]; {
+	case reason != "":
+		return reason
 	case c.resident && f.noSlurm != "":
 		return f.noSlurm
 	case c.name == treeName && t.nodes < 4:
@@ -119,7 +119,7 @@ func (f *field) unfit(c contender, t task) string {
 	return ""
 }
 
-// hosts is a file that names the first nodes, one a line.
+// hosts returns a file that names the first nodes, one a line.
 func (f *field) hosts(nodes int) string {
 	var b strings.Builder
 	for _, n := range f.Nodes()[:nodes] {
@@ -128,8 +128,8 @@ func (f *field) hosts(nodes int) string {
 	return f.write(fmt.Sprint("hosts-", nodes), b.String())
 }
 
-// topology is a file with clush's tree: as many gateways as there are nodes
-// below each, about.
+// topology returns a file with clush's tree: as many gateways as there are nodes below
+// each, about.
 func (f *field) topology(nodes int) string {
 	gateways := 1
 	for gateways*(gateways+1) < nodes {
@@ -139,7 +139,7 @@ func (f *field) topology(nodes int) string {
 	return f.write(fmt.Sprint("topology-", nodes), fmt.Sprintf("[routes]\n%s: %s\n%[2]s: %[3]s\n", cluster.Head, first, names(gateways+1, nodes)))
 }
 
-// names are nodes from one to another, with commas between them.
+// names returns nodes from one to another, with commas between them.
 func names(from, to int) string {
 	var list []string
 	for i := from; i <= to; i++ {
@@ -148,8 +148,8 @@ func names(from, to int) string {
 	return strings.Join(list, ",")
 }
 
-// write makes a file that all machines see and returns its path. What goes wrong
-// shows in the command that reads it.
+// write makes a file that all machines see and returns its path. Errors show in the
+// command that reads it.
 func (f *field) write(name, text string) string {
 	path := filepath.Join(f.dir, name)
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

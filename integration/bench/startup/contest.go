@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// bench is what is under way.
+// bench is a run of the measurements.
 type bench struct {
 	settings
 	book  *book
-	final string // where the page goes in the end; "" for standard output
+	final string // the page's path in the end; "" for standard output
 }
 
 // runner is one entry of a contest.
 type runner struct {
-	name string
-	argv []string
-	env  []string
-	why  string // not to be run because
-	// look reads, and checks, what a run printed; it may be nil.
+	name   string
+	argv   []string
+	env    []string
+	reason string // not to run it
+	// look reads, and checks, the output of a run; it may be nil.
 	look func(out string, begun time.Time, r *reading) error
-	// tolerant: it may say that it failed, if what it printed is right.
+	// tolerant: it may say that it failed, if its output is right.
 	tolerant bool
 	here     bool          // it runs on this machine, not on head
 	once     bool          // one round is enough
@@ -36,8 +36,8 @@ type runner struct {
 func (f *field) runners(list []contender, t task) []runner {
 	var all []runner
 	for _, c := range list {
-		r := runner{name: c.name, why: f.unfit(c, t)}
-		if r.why == "" {
+		r := runner{name: c.name, reason: f.unfit(c, t)}
+		if r.reason == "" {
 			r.argv = c.argv(f, t)
 		}
 		if c.env != nil {
@@ -51,16 +51,16 @@ func (f *field) runners(list []contender, t task) []runner {
 	return all
 }
 
-// hold runs all entries in turn, as often as the settings say, and enters the
-// contest in the book. It fails only where nothing more can be run.
+// hold runs all entries in turn, as often as the settings say, and enters the contest
+// in the book. It fails only if nothing more can be run.
 func (b *bench) hold(ctx context.Context, f *field, p place, list []runner) error {
 	c := &contest{place: p}
 	for _, r := range list {
-		why := r.why
-		if why == "" {
-			why = b.slow(p, r)
+		reason := r.reason
+		if reason == "" {
+			reason = b.slow(p, r)
 		}
-		c.entries = append(c.entries, &entry{name: r.name, failed: why})
+		c.entries = append(c.entries, &entry{name: r.name, failed: reason})
 	}
 	var spent time.Duration // on runs that came to something
 	for round, ran := 0, true; ran; round++ {
@@ -97,8 +97,8 @@ func (b *bench) hold(ctx context.Context, f *field, p place, list []runner) erro
 	return b.save()
 }
 
-// again tells whether a runner has a further round after so many, and so much
-// time that was spent on all.
+// again reports whether a runner has a further round after so many, and so much time
+// that was spent on all.
 func (s settings) again(r runner, rounds int, spent time.Duration) bool {
 	switch {
 	case rounds < max(r.least, 1):
@@ -128,10 +128,10 @@ func (f *field) try(ctx context.Context, r runner) (reading, error) {
 	return reading, nil
 }
 
-// slow is why a rival is not tried with more ranks than in an earlier contest of
-// this kind: it did not end in time there; or on one machine, where what one
-// process does for all ranks can grow as their square, it would take more than
-// half the limit. One with a limit of its own is tried in any case.
+// slow returns the reason that a rival is not tried with more ranks than in an earlier
+// contest of this kind: it did not end in time there; or on one machine, where one
+// process's work for all ranks can grow as their square, it would take more than half
+// the limit. One with a limit of its own is tried in any case.
 func (b *bench) slow(p place, r runner) string {
 	name := r.name
 	if name == floorName || name == golaunchName || r.limit > 0 {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// cpuTime is the processor time of everything on the cluster's machines; of the
-// whole machine where there is no cgroup v2 to tell.
+// cpuTime returns the processor time of everything on the cluster's machines; of the
+// whole machine if there is no cgroup v2 to tell.
 func (f *field) cpuTime() (time.Duration, error) {
 	if d, err := f.CPUTime(); err == nil {
 		return d, nil
@@ -21,7 +21,7 @@ func (f *field) cpuTime() (time.Duration, error) {
 	return busy(string(stat))
 }
 
-// busy is how long all cores have been busy since boot, from /proc/stat.
+// busy returns the busy time of all cores since boot, from /proc/stat.
 func busy(stat string) (time.Duration, error) {
 	line, _, _ := strings.Cut(stat, "\n")
 	fields := strings.Fields(line)
@@ -41,8 +41,8 @@ func busy(stat string) (time.Duration, error) {
 	return time.Duration(ticks) * 10 * time.Millisecond, nil
 }
 
-// settled waits until what a run left behind, sshd's sessions above all, takes
-// no more processor time, a second at most; and returns the time then.
+// settled waits until the remains of a run, sshd's sessions above all, take no more
+// processor time, a second at most; and returns the time then.
 func (f *field) settled() (time.Duration, error) {
 	const pause, quiet = 25 * time.Millisecond, 3 * time.Millisecond
 	last, err := f.cpuTime()

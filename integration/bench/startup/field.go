@@ -20,10 +20,10 @@ type field struct {
 	*cluster.Cluster
 	settings
 	kex     string
-	dir     string            // which all machines see
-	noSlurm string            // why srun does not run here; "" if it does
+	dir     string            // that all machines see
+	noSlurm string            // the reason that srun does not run here; "" if it does
 	inside  []string          // the environment inside an allocation of Slurm's; nil outside
-	broken  map[string]string // contenders that failed the check, and why
+	broken  map[string]string // contenders that failed the check, with the reasons
 	before  map[procKey]bool
 }
 
@@ -32,9 +32,9 @@ type procKey struct {
 	start uint64
 }
 
-// onField brings a cluster up for work. The nodes get head's key, which the
-// trees of rivals need; golaunch's do not, but it is there. Where its Slurm does not
-// come up, srun is left out with the reason.
+// onField brings a cluster up for work. The nodes get head's key, which the trees of
+// rivals need; golaunch's do not, but it is there. If its Slurm does not come up, srun
+// is left out with the reason.
 func (s settings) onField(ctx context.Context, config cluster.Config, work func(*field) error) error {
 	parent := filepath.Join(filepath.Dir(s.bin), ".cache")
 	if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -67,21 +67,20 @@ func (s settings) onField(ctx context.Context, config cluster.Config, work func(
 }
 
 const (
-	// slurmCPUs is how many ranks a node takes.
+	// slurmCPUs is the number of ranks that a node takes.
 	slurmCPUs = 64
-	// slurmPatience is how long srun waits for a daemon, all of which share this machine.
+	// slurmPatience bounds srun's wait for a daemon, all of which share this machine.
 	slurmPatience = 30 * time.Second
 )
 
-// once runs an entry's command, on head or here, and returns what it wrote to
-// standard output.
+// once runs an entry's command, on head or here, and returns its standard output.
 func (f *field) once(ctx context.Context, limit time.Duration, x runner) (r reading, out string, begun time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var stderr bytes.Buffer
 	var output func() ([]byte, error)
 	var state func() *os.ProcessState
-	took := "" // where the time is written by the clock on head
+	took := "" // the file of the clock on head
 	if x.here {
 		cmd := local(ctx, x.argv)
 		cmd.Env, cmd.Stderr, cmd.WaitDelay = append(os.Environ(), x.env...), &stderr, time.Second
@@ -93,7 +92,7 @@ func (f *field) once(ctx context.Context, limit time.Duration, x runner) (r read
 		}
 		cmd := f.CommandContext(ctx, cluster.Head, argv...)
 		cmd.Env = append(cmd.Env, x.env...)
-		cmd.Stderr, cmd.WaitDelay = &stderr, time.Second // what it left behind may hold its output open
+		cmd.Stderr, cmd.WaitDelay = &stderr, time.Second // its remains may hold its output open
 		output, state = cmd.Output, func() *os.ProcessState { return cmd.ProcessState }
 	}
 	before, err := f.cpuTime()
@@ -117,7 +116,7 @@ func (f *field) once(ctx context.Context, limit time.Duration, x runner) (r read
 	return r, string(text), begun, err
 }
 
-// failure is why a run failed, in a line.
+// failure explains a failed run in a line.
 func failure(ctx context.Context, err error, limit time.Duration, said string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = fmt.Errorf("%w within %v", errNoEnd, limit)
@@ -135,17 +134,17 @@ func failure(ctx context.Context, err error, limit time.Duration, said string) e
 
 var errNoEnd = errors.New("no end")
 
-// remember notes what runs on the machines while no job does.
+// remember notes the processes on the machines while no job runs.
 func (f *field) remember() error {
 	f.before = map[procKey]bool{}
 	return f.each(func(p cluster.Proc) { f.before[procKey{p.PID, p.Start}] = true })
 }
 
-// sweep ends what a failed run left behind.
+// sweep ends the remains of a failed run.
 func (f *field) sweep() error {
 	return f.each(func(p cluster.Proc) {
 		if !f.before[procKey{p.PID, p.Start}] {
-			_ = p.Signal(syscall.SIGKILL) // gone meanwhile, which is what we want
+			_ = p.Signal(syscall.SIGKILL) // it may be gone meanwhile
 		}
 	})
 }

@@ -13,23 +13,23 @@ import (
 	"github.com/golaunch/golaunch/integration/cluster"
 )
 
-// floorWord, as its first argument, makes bench the floor of a start-up over
-// SSH: one connection of golang.org/x/crypto/ssh per host, on which the account's
-// shell starts /bin/true as often as there are ranks. Nothing can start as many
-// over SSH for less with that client. With a connection per rank it is what table
-// 2.1 of [Sridhar] holds an agent per node against.
+// floorWord, as its first argument, makes bench the floor of a start-up over SSH: one
+// connection of golang.org/x/crypto/ssh per host, on which the account's shell starts
+// /bin/true as often as there are ranks. Nothing can start as many over SSH for less
+// with that client. With a connection per rank it is the rival of an agent per node in
+// table 2.1 of [Sridhar].
 const floorWord = "floor"
 
-// floorWindow is how many hosts are connected to at a time, as golaunch does.
+// floorWindow is the number of hosts to connect to at a time, as golaunch does.
 const floorWindow = 8
 
-// floorCommand is the command that starts the floor on head: a number of
+// floorCommand returns the command that starts the floor on head: a number of
 // connections to each of the first nodes, and of ranks on each connection.
 func (f *field) floorCommand(nodes, connections, ranks int) []string {
 	return f.windowed(floorWindow, nodes, connections, ranks)
 }
 
-// windowed is the same with so many connections being made at a time.
+// windowed returns the same with so many connections being made at a time.
 func (f *field) windowed(window, nodes, connections, ranks int) []string {
 	key := filepath.Join(f.Home(cluster.Head), ".ssh", "id_ed25519")
 	argv := []string{f.self, "startup", floorWord, key, strconv.Itoa(window), strconv.Itoa(ranks)}
@@ -41,7 +41,7 @@ func (f *field) windowed(window, nodes, connections, ranks int) []string {
 	return argv
 }
 
-// floor is what runs on head: a key file, connections at a time, ranks for each,
+// floor runs on head, with a key file, connections at a time, ranks for each,
 // addresses.
 func floor(args []string) error {
 	if len(args) < 4 {

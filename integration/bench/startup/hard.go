@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The hard cases: what is wrong with the hosts.
+// The hard cases: faults of the hosts.
 const (
 	clean      = "nothing wrong"
 	slowHosts  = "5 % answer 2 s late"
@@ -15,11 +15,11 @@ const (
 	silentHost = "and 1 % drop packets instead"
 )
 
-// slowBy is how late a slow sshd says its first word.
+// slowBy is the delay of a slow sshd's first word.
 const slowBy = 2 * time.Second
 
-// hardLimit is how long a run may take over hosts that are not well: rivals that
-// hang shall not take all evening.
+// hardLimit bounds a run over hosts that are not well: rivals that hang shall not take
+// all evening.
 const hardLimit = 30 * time.Second
 
 // hardJobs starts one rank on each of 128 nodes that are not all well, and job
@@ -31,8 +31,8 @@ func (b *bench) hardJobs(ctx context.Context, f *field) error {
 	nodes := b.most(128)
 	sick := f.Nodes()[:nodes]
 	slow, dead := pick(nodes, 20, min(10, nodes/2)), pick(nodes, 100, min(27, nodes-1))
-	hold := func(what string, dead []int) error {
-		return b.hold(ctx, f, place{partHard, f.kex, nodes, 1, what}, f.hardRunners(nodes, dead))
+	hold := func(hosts string, dead []int) error {
+		return b.hold(ctx, f, place{partHard, f.kex, nodes, 1, hosts}, f.hardRunners(nodes, dead))
 	}
 	each := func(list []int, do func(string) error) error {
 		for _, i := range list {
@@ -64,7 +64,7 @@ func (b *bench) hardJobs(ctx context.Context, f *field) error {
 	return nil
 }
 
-// pick is one of so many nodes, from one of them on.
+// pick returns one of so many nodes, from one of them on.
 func pick(nodes, one, from int) (some []int) {
 	for i := from; i < nodes; i += one {
 		some = append(some, i)
@@ -72,8 +72,8 @@ func pick(nodes, one, from int) (some []int) {
 	return some
 }
 
-// hardRunners start hostname; golaunch goes on without the dead, and so shall
-// the others: what counts is that every living host is named.
+// hardRunners start hostname; golaunch goes on without the dead, and so shall the
+// others: they only have to name every living host.
 func (f *field) hardRunners(nodes int, dead []int) []runner {
 	t := task{nodes, 1, []string{"hostname"}}
 	list := f.runners(named(golaunchName, hydraName, openMPIName, pdshName, clushName, taktukName), t)

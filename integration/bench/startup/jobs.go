@@ -12,18 +12,18 @@ import (
 	"github.com/golaunch/golaunch/integration/cluster"
 )
 
-// full is how many nodes have several ranks.
+// full is the number of nodes with several ranks.
 const full = 64
 
 var trueProgram = []string{"/bin/true"}
 
-// localRounds is how often golaunch and the floor are run on one machine at least.
-// What one rank takes there is compared from size to size, and a single run is
-// off by as much as the sizes may be.
+// localRounds is the least number of runs of golaunch and the floor on one machine. The
+// time of one rank there is compared from size to size, and a single run is off by as
+// much as the sizes may be.
 const localRounds = 5
 
-// patience is how long Hydra may take on one machine for claimedRanks, whose
-// time is one of the claims.
+// patience bounds Hydra's time on one machine for claimedRanks, whose time is one of
+// the claims.
 const (
 	patience     = 150 * time.Second
 	claimedRanks = 4096
@@ -41,7 +41,7 @@ func (b *bench) localJobs(ctx context.Context, f *field) error {
 			{name: openMPIName, argv: []string{"mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", ranks, "/bin/true"}},
 		}
 		for i, c := range named(hydraName, openMPIName) {
-			list[2+i].why = f.unfit(c, task{})
+			list[2+i].reason = f.unfit(c, task{})
 		}
 		if n == claimedRanks {
 			list[2].limit, list[2].once = max(f.limit, patience), true
@@ -73,7 +73,7 @@ func (b *bench) nodeJobs(ctx context.Context, f *field) error {
 // rankJobs starts more and more ranks on each of 64 nodes.
 func (b *bench) rankJobs(ctx context.Context, f *field) error {
 	all := b.ranks
-	if f.kex != cluster.KexDefault { // what the default part tells is not told again
+	if f.kex != cluster.KexDefault { // the default part's results are not told again
 		all = []int{b.pmiRanks()}
 	}
 	for _, ppn := range all {
@@ -92,7 +92,7 @@ func (b *bench) job(ctx context.Context, f *field, part string, list []contender
 	return b.hold(ctx, f, place{part, f.kex, t.nodes, t.ppn, filepath.Base(t.program[0])}, f.runners(list, t))
 }
 
-// The programs of the PMI part: what each rank gets after the fence.
+// The programs of the PMI part, by the gets of each rank after the fence.
 const (
 	twoGets = "two gets"
 	allGets = "p gets"
@@ -115,7 +115,7 @@ func (b *bench) pmiJobs(ctx context.Context, f *field) error {
 	return nil
 }
 
-// pmiRanks is 16, as the issue has it, or less where that is not measured.
+// pmiRanks returns 16, or less if that is not measured.
 func (s settings) pmiRanks() int {
 	ranks := s.ranks[0]
 	for _, n := range s.ranks {
@@ -134,7 +134,7 @@ const (
 	chainName   = "one by one"
 )
 
-// tableJobs is table 2.1: an agent per node against a connection per rank.
+// tableJobs measures table 2.1: an agent per node against a connection per rank.
 func (b *bench) tableJobs(ctx context.Context, f *field) error {
 	nodes := b.most(16)
 	for _, c := range []int{1, 2, 4, 8, 16} {
@@ -149,7 +149,7 @@ func (b *bench) tableJobs(ctx context.Context, f *field) error {
 	return nil
 }
 
-// repeated is a file that names each node several times.
+// repeated returns a file that names each node several times.
 func (f *field) repeated(nodes, times int) string {
 	var text strings.Builder
 	for range times {
@@ -163,8 +163,8 @@ func (f *field) repeated(nodes, times int) string {
 // figureRanks are the ranks per node of figure 2.5.
 var figureRanks = []int{1, 2, 4, 8}
 
-// figureJobs are figures 2.4 and 2.5: the phases of a program that starts up
-// over PMI, and connections that are made one after another, as a ring is.
+// figureJobs measures figures 2.4 and 2.5: the phases of a program that starts up over
+// PMI, and connections that are made one after another, as a ring is.
 func (b *bench) figureJobs(ctx context.Context, f *field) error {
 	program := []string{filepath.Join(b.bin, "native", "pmistart")}
 	for nodes := 2; nodes <= b.most(full); nodes *= 2 {
@@ -184,8 +184,8 @@ func (b *bench) figureJobs(ctx context.Context, f *field) error {
 	return nil
 }
 
-// readStart takes what pmistart prints: when the last rank began, and when the
-// last was through, in seconds since 1970.
+// readStart reads the output of pmistart: the begin of the last rank, and the end of
+// the last, in seconds since 1970.
 func readStart(out string, begun time.Time, r *reading) error {
 	var last, end float64
 	if _, err := fmt.Sscan(out, &last, &end); err != nil {
@@ -200,7 +200,7 @@ func readStart(out string, begun time.Time, r *reading) error {
 	return nil
 }
 
-// step is a part and what carries it out on a cluster.
+// step is a part and its function on a cluster.
 type step struct {
 	part string
 	do   func(context.Context, *field) error

@@ -13,7 +13,7 @@ import (
 // kexNames are the launchers that start jobs over each key exchange.
 var kexNames = []string{golaunchName, hydraName}
 
-// kexTasks are those jobs.
+// kexTasks returns those jobs.
 func (s settings) kexTasks() []task {
 	few, many := task{s.most(16), min(4, s.pmiRanks()), trueProgram}, task{s.most(full), s.pmiRanks(), trueProgram}
 	if few.nodes == many.nodes && few.ppn == many.ppn {
@@ -39,31 +39,31 @@ func (b *bench) kexJobs(ctx context.Context, f *field) error {
 // overOpenSSH10 carries out the part of key exchanges between hosts of OpenSSH 10, or tells
 // that they cannot be had here.
 func (b *bench) overOpenSSH10(ctx context.Context, kex step) error {
-	why := cluster.OpenSSH10Unavailable()
+	reason := cluster.OpenSSH10Unavailable()
 	switch {
 	case !b.wants(kex.part):
 		return nil
-	case why != nil:
-		return b.lackOpenSSH10(why)
+	case reason != nil:
+		return b.lackOpenSSH10(reason)
 	}
 	b.book.openSSH10 = marked("sshd", cluster.OpenSSH10Version(), "OpenSSH")
 	return b.on(ctx, cluster.Config{Nodes: b.most(full), Kex: cluster.KexOpenSSH10}, kex)
 }
 
-// lackOpenSSH10 enters in the book that there is no OpenSSH 10 here, and why.
-func (b *bench) lackOpenSSH10(why error) error {
-	b.tell("%s, key exchange %s: NOT MEASURED: %v", partKex, cluster.KexOpenSSH10, why)
+// lackOpenSSH10 enters in the book that there is no OpenSSH 10 here, with the reason.
+func (b *bench) lackOpenSSH10(reason error) error {
+	b.tell("%s, key exchange %s: NOT MEASURED: %v", partKex, cluster.KexOpenSSH10, reason)
 	for _, t := range b.kexTasks() {
 		c := &contest{place: place{partKex, cluster.KexOpenSSH10, t.nodes, t.ppn, "true"}}
 		for _, name := range kexNames {
-			c.entries = append(c.entries, &entry{name: name, failed: "not over OpenSSH 10: " + why.Error(), absent: true})
+			c.entries = append(c.entries, &entry{name: name, failed: "not over OpenSSH 10: " + reason.Error(), absent: true})
 		}
 		b.book.contests = append(b.book.contests, c)
 	}
 	return b.save()
 }
 
-// kex is the section about key exchanges.
+// kex writes the section about key exchanges.
 func (p *page) kex() {
 	var all []*contest
 	for _, kex := range []string{cluster.KexDefault, cluster.KexCurve25519, cluster.KexOpenSSH10} {

@@ -15,7 +15,7 @@ import (
 	"github.com/golaunch/golaunch/integration/cluster"
 )
 
-// memoryRow is what golaunch's processes hold while all ranks of a job run.
+// memoryRow has the memory of golaunch's processes while all ranks of a job run.
 type memoryRow struct {
 	nodes, ppn int
 	launcher   footprint
@@ -31,7 +31,7 @@ type footprint struct {
 	peak        int64 // the most bytes it ever had resident
 	resident    int64
 	anonymous   int64 // of these, its own: not the pages of files
-	pss         int64 // what it holds that is not shared, and its share of the rest
+	pss         int64 // its own bytes, and its share of shared ones
 	descriptors int
 }
 

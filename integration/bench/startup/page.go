@@ -36,7 +36,7 @@ func (b *bench) finish() error {
 	return results.Done(b.final)
 }
 
-// save writes the page of what is known so far, and its pictures, to their files.
+// save writes the page of the results so far, and its pictures, to their files.
 func (b *bench) save() error {
 	b.book.took = time.Since(b.begun)
 	if b.Out == "" {
@@ -48,7 +48,7 @@ func (b *bench) save() error {
 	return results.Write(b.Out, b.book.page())
 }
 
-// page is docs/results/startup.md, startup-docker.md or startup-slurm.md.
+// page renders docs/results/startup.md, startup-docker.md or startup-slurm.md.
 func (b *book) page() string {
 	p := &page{book: b, notes: map[string]int{}}
 	switch b.settings.provider {
@@ -63,7 +63,7 @@ func (b *book) page() string {
 	return p.String()
 }
 
-// heading says what was run, when and on what.
+// heading tells the command, the date and the machine.
 func (p *page) heading(title string, needs ...string) {
 	p.WriteString(p.settings.Head(title, needs...))
 	fmt.Fprintf(p, `%s, %s: %s. It took %.0f minutes.
@@ -74,7 +74,7 @@ command to its end.`, results.Today(), p.head[0], strings.Join(p.head[1:], "; ")
 		p.settings.Runs, p.settings.budget)
 }
 
-// namespaces is the page of provider netns.
+// namespaces writes the page of provider netns.
 func (p *page) namespaces() {
 	p.heading("Start-up, measured", "build", "native")
 	fmt.Fprintf(p, ` CPU is the processor time of everything on the cluster's
@@ -108,7 +108,7 @@ With -parts and the names in brackets below, a table is made alone.
 	p.figures()
 }
 
-// containers is the page of provider docker.
+// containers writes the page of provider docker.
 func (p *page) containers() {
 	p.heading("Start-up in containers, measured", "build", "native", "image")
 	fmt.Fprintf(p, ` It is taken in the container where the command runs. CPU is the
@@ -127,9 +127,9 @@ has ranks before it is measured, in a run that does not count.
 	fmt.Fprint(p, claimsHead)
 	for _, ppn := range p.settings.ranks {
 		c := p.at(place{partRanks, cluster.KexDefault, nodes, ppn, "true"})
-		what := fmt.Sprintf("/bin/true, %d containers × %d over ssh: ", nodes, ppn)
-		fmt.Fprintln(p, claim{what + "faster than Hydra", c.ratio(hydraName, golaunchName, wall), 3, true, " ×"})
-		fmt.Fprintln(p, claim{what + "less CPU than Hydra", c.ratio(hydraName, golaunchName, cpu), 1, true, " ×"})
+		title := fmt.Sprintf("/bin/true, %d containers × %d over ssh: ", nodes, ppn)
+		fmt.Fprintln(p, claim{title + "faster than Hydra", c.ratio(hydraName, golaunchName, wall), 3, true, " ×"})
+		fmt.Fprintln(p, claim{title + "less CPU than Hydra", c.ratio(hydraName, golaunchName, cpu), 1, true, " ×"})
 	}
 	p.overSSH(cluster.KexDefault, "Containers over SSH, OpenSSH's default key exchange",
 		"sntrup761 between two OpenSSHs; golaunch's client and the floor have curve25519 at every sshd")
@@ -153,7 +153,7 @@ type page struct {
 	notes map[string]int // their numbers
 }
 
-// cell renders a number, or a dash with a note that says why there is none.
+// cell renders a number, or a dash with a note that has the reason.
 func (p *page) cell(v float64, digits int, e *entry) string {
 	if !math.IsNaN(v) {
 		return fmt.Sprintf("%.*f", digits, v)
@@ -169,7 +169,7 @@ func (p *page) cell(v float64, digits int, e *entry) string {
 	return fmt.Sprintf("– [%d]", n)
 }
 
-// footnotes are the reasons, in the order of their numbers.
+// footnotes writes the reasons, in the order of their numbers.
 func (p *page) footnotes() {
 	if len(p.notes)+len(p.stopped) == 0 {
 		return
@@ -203,7 +203,7 @@ func (p *page) matrix(title string, contests []*contest, label func(*contest) st
 	}
 }
 
-// contenders are the names in contests, in order.
+// contenders returns the names in contests, in order.
 func contenders(contests []*contest) (names []string) {
 	for _, c := range contests {
 		for _, e := range c.entries {
@@ -221,7 +221,7 @@ func without(names []string, some ...string) []string {
 
 func shape(c *contest) string { return fmt.Sprintf("%d × %d", c.nodes, c.ppn) }
 
-// threeTables are wall time, ratios and processor time of contests.
+// threeTables writes wall time, ratios and processor time of contests.
 func (p *page) threeTables(contests []*contest, label func(*contest) string, first string) {
 	names := contenders(contests)
 	p.matrix("Wall time, ms", contests, label, first, names, 0, func(c *contest, n string) float64 { return c.median(n, wall) })
@@ -237,7 +237,7 @@ func (p *page) threeTables(contests []*contest, label func(*contest) string, fir
 	fmt.Fprintf(p, "\nRounds, row by row: %s.\n", strings.Join(rounds, ", "))
 }
 
-// unit is what nodes are.
+// unit returns the page's word for nodes.
 func (p *page) unit() string {
 	if p.settings.provider == cluster.Docker {
 		return "containers"
@@ -245,12 +245,12 @@ func (p *page) unit() string {
 	return "nodes"
 }
 
-func (p *page) overSSH(kex, title, what string) {
+func (p *page) overSSH(kex, title, setup string) {
 	nodes, ranks := p.of(partNodes, kex), p.of(partRanks, kex)
 	if len(nodes)+len(ranks) == 0 {
 		return
 	}
-	fmt.Fprintf(p, "\n## %s (nodes)\n\n`/bin/true`; %s.\n", title, what)
+	fmt.Fprintf(p, "\n## %s (nodes)\n\n`/bin/true`; %s.\n", title, setup)
 	if len(nodes) > 0 {
 		p.threeTables(nodes, shape, p.unit()+" × ranks")
 		fmt.Fprintf(p, "\n![wall time by nodes](%s)\n\n![CPU by nodes](%s)\n", p.plotName("nodes-"+kex), p.plotName("cpu-"+kex))

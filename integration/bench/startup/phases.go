@@ -11,8 +11,8 @@ import (
 	"github.com/golaunch/golaunch/internal/report"
 )
 
-// phaseRow is one job of pmistart, by its report: what was over when, in
-// milliseconds since golaunch began, and what the agents sent.
+// phaseRow is one job of pmistart, by its report: the ends of phases, in milliseconds
+// since golaunch began, and the agents' messages.
 type phaseRow struct {
 	nodes, ppn int
 	degree     int
@@ -21,8 +21,8 @@ type phaseRow struct {
 	agentCPU   float64 // seconds, of all agents
 }
 
-// phaseNames are the columns: the launcher's phases by their names in the
-// report, and what the ranks' times add to them.
+// phaseNames are the columns: the launcher's phases by their names in the report, and
+// those that the ranks' times add to them.
 var phaseNames = []string{"resolve", "connect", "agents up", "launch sent", firstRank, lastRank, "ranks started", exchanged, "ranks ended", "output drained", "tree down"}
 
 const (
@@ -62,8 +62,8 @@ func (b *bench) phaseJobs(ctx context.Context, f *field) error {
 	return b.save()
 }
 
-// readReport makes a row of a report and of what pmistart printed. All clocks
-// are this machine's.
+// readReport makes a row of a report and of pmistart's output. All clocks are this
+// machine's.
 func readReport(text []byte, out string) (phaseRow, error) {
 	var doc report.Report
 	if err := json.Unmarshal(text, &doc); err != nil {

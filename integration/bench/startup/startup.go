@@ -1,8 +1,8 @@
-// Package startup measures how fast golaunch starts jobs, beside its rivals and
-// beside the floor, on test clusters of this machine, and writes
-// docs/results/startup.md with its pictures; with -provider docker on containers,
-// and docs/results/startup-docker.md; with -provider slurm
-// in allocations, and docs/results/startup-slurm.md.
+// Package startup measures golaunch's times to start jobs, beside its rivals and beside
+// the floor, on test clusters of this machine, and writes docs/results/startup.md with
+// its pictures; with -provider docker on containers, and
+// docs/results/startup-docker.md; with -provider slurm in allocations, and
+// docs/results/startup-slurm.md.
 //
 // Contenders run in turn; a table quotes the median of each, and ratios are
 // medians over the pairs of runs. A contender that cannot run, or fails, is
@@ -42,7 +42,7 @@ const (
 
 var parts = []string{partLocal, partNodes, partRanks, partKex, partPMI, partPhases, partMemory, partTable, partFigures, partHard}
 
-// presets are what is measured unless the command line says, by provider.
+// presets are the default measurements, by provider.
 var presets = map[string]struct {
 	name         string // of the page
 	parts        []string
@@ -53,7 +53,7 @@ var presets = map[string]struct {
 	allocated:      {"startup-slurm", []string{partSlurm}, "64", "1,16"},
 }
 
-// settings say what is measured.
+// settings choose the measurements.
 type settings struct {
 	results.Frame
 	budget   time.Duration // of one contest, after which no round begins
@@ -109,7 +109,7 @@ func parse(f *results.Flags) (settings, error) {
 	f.DurationVar(&s.budget, "budget", time.Minute, "begin no further round of a contest after this time")
 	f.DurationVar(&s.limit, "limit", time.Minute, "a run that takes longer counts as failed")
 	f.IntVar(&s.hardRuns, "hardruns", 100, "starts over sshds that refuse connections")
-	f.StringVar(&s.provider, "provider", cluster.Netns, "what the nodes are: netns (namespaces), docker (containers) or slurm (namespaces in an allocation)")
+	f.StringVar(&s.provider, "provider", cluster.Netns, "the kind of nodes: netns (namespaces), docker (containers) or slurm (namespaces in an allocation)")
 	chosen := f.String("parts", "", "`LIST` of what to measure; all of it unless said")
 	nodes := f.String("nodes", "", "`LIST` of numbers of nodes; "+presets[cluster.Netns].nodes+", or of containers "+presets[cluster.Docker].nodes+" unless said")
 	ranks := f.String("ranks", "", "`LIST` of ranks per node, on 64 nodes at most; "+presets[cluster.Netns].ranks+", in containers "+presets[cluster.Docker].ranks+" unless said")
@@ -156,7 +156,7 @@ func parse(f *results.Flags) (settings, error) {
 	return s, err
 }
 
-// most is the largest number of nodes up to a limit that is measured.
+// most returns the largest number of nodes up to a limit that is measured.
 func (s settings) most(limit int) int {
 	largest := s.nodes[0]
 	for _, n := range s.nodes {
@@ -167,7 +167,7 @@ func (s settings) most(limit int) int {
 	return largest
 }
 
-// wants tells whether one of the parts is to be measured.
+// wants reports whether one of the parts is to be measured.
 func (s settings) wants(parts ...string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return slices.Contains(s.parts, p) })
 }

@@ -51,7 +51,7 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// The outputs are what each launcher printed for two ranks on each of two hosts.
+// The outputs are those of each launcher for two ranks on each of two hosts.
 func TestHostsAreCounted(t *testing.T) {
 	for launcher, out := range map[string]string{
 		"golaunch": "n001\nn002\nn002\nn001\n",
@@ -188,8 +188,8 @@ func fullBook(t *testing.T) *book {
 	}
 	add(place{partPMI, cluster.KexDefault, 64, 16, twoGets}, three(1)...)
 	add(place{partPMI, cluster.KexDefault, 64, 16, allGets}, three(10)...)
-	for i, what := range []string{clean, slowHosts, deadHosts} {
-		add(place{partHard, cluster.KexDefault, 128, 1, what}, &entry{name: golaunchName, readings: readings(1000 + 1100*i)})
+	for i, hosts := range []string{clean, slowHosts, deadHosts} {
+		add(place{partHard, cluster.KexDefault, 128, 1, hosts}, &entry{name: golaunchName, readings: readings(1000 + 1100*i)})
 	}
 	for _, c := range []int{1, 16} {
 		add(place{partTable, cluster.KexDefault, 16, c, "true"},
@@ -204,7 +204,8 @@ func fullBook(t *testing.T) *book {
 	return b
 }
 
-// A run that is interrupted leaves the page of the last one alone, and tells where its own is.
+// A run that is interrupted leaves the page of the last one alone, and tells the path
+// of its own.
 func TestAnInterruptedRunLeavesThePage(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "startup.md")
 	require.NoError(t, os.WriteFile(file, []byte("the last run's"), 0o600))

@@ -97,7 +97,7 @@ Starts of golaunch, one after another, on %d nodes that are all well: %d, of whi
 	}
 }
 
-// table is table 2.1 of [Sridhar].
+// table writes table 2.1 of [Sridhar].
 func (p *page) table() {
 	contests := p.of(partTable, cluster.KexDefault)
 	if len(contests) == 0 {
@@ -142,10 +142,10 @@ func (b *book) thesis() (m costs, ok bool) {
 	return m, m.perRank > 0 && m.launch > 0
 }
 
-// even is the number of ranks per node from which on an agent is cheaper.
+// even returns the number of ranks per node from which on an agent is cheaper.
 func (m costs) even() float64 { return max(1, (m.perNode-m.launch)/(m.perRank-m.launch)) }
 
-// figures are figures 2.4 and 2.5 of [Sridhar].
+// figures writes figures 2.4 and 2.5 of [Sridhar].
 func (p *page) figures() {
 	contests := p.of(partFigures, cluster.KexDefault)
 	if len(contests) == 0 {

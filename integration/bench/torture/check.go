@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// rankSum is what has come of one rank's "rankprobe lines".
+// rankSum sums up the output of one rank's "rankprobe lines".
 type rankSum struct {
 	lines, bytes uint64
 	sum          uint64 // 64-bit FNV-1a
@@ -18,9 +18,9 @@ type rankSum struct {
 
 const fnvBasis, fnvPrime = 14695981039346656037, 1099511628211
 
-// checkLines reads the output of a job of rankprobes to its end. It returns the
-// number of bytes, and an error for a line that is cut, doubled, out of order,
-// or missing: each rank's last line says how many it wrote, and their checksum.
+// checkLines reads the output of a job of rankprobes to its end. It returns the number
+// of bytes, and an error for a line that is cut, doubled, out of order, or missing:
+// each rank's last line has the number of lines that it wrote, and their checksum.
 func checkLines(r io.Reader, ranks int) (total uint64, err error) {
 	sums := make([]rankSum, ranks)
 	for i := range sums {

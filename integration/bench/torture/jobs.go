@@ -16,7 +16,7 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/trial"
 )
 
-// place is where the jobs run.
+// place has the cluster of the jobs.
 type place struct {
 	cluster  *cluster.Cluster
 	golaunch string
@@ -25,7 +25,7 @@ type place struct {
 	ranks    int
 }
 
-// outcome is what one job showed.
+// outcome is the result of one job.
 type outcome struct {
 	bytes uint64
 	took  time.Duration
@@ -137,7 +137,7 @@ func (p place) stall(ctx context.Context, bytes int, pause time.Duration) (outco
 	}, "sh", "-c", script)
 }
 
-// throughLimit is when PMI beside a stopped reader counts as stuck.
+// throughLimit is the time after which PMI beside a stopped reader counts as stuck.
 const throughLimit = 2 * time.Minute
 
 // allThrough waits until every rank has left its mark.

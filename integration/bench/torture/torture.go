@@ -1,7 +1,7 @@
-// Package torture drives golaunch's output as hard as it can on a test cluster
-// of this machine: floods with random write sizes, checked at the far end, a
-// line of 64 MB, a reader that has stopped. It writes what came, and how much
-// memory golaunch's processes took, as docs/results/torture.md.
+// Package torture drives golaunch's output as hard as it can on a test cluster of this
+// machine: floods with random write sizes, checked at the far end, a line of 64 MB, a
+// reader that has stopped. It writes the outcomes, and the memory of golaunch's
+// processes, as docs/results/torture.md.
 package torture
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// memoryLimit is what golaunch and each agent may take, in MiB.
+// memoryLimit bounds the memory of golaunch and of each agent, in MiB.
 const memoryLimit = 64
 
-// sizes say how hard.
+// sizes are the amounts of output.
 type sizes struct {
 	nodes, ranks int
 	flood        int // bytes of each rank
@@ -83,9 +83,9 @@ func (p place) all(ctx context.Context, s sizes, tell func(name string, o outcom
 			return fmt.Errorf("%s: %w", job.name, err)
 		}
 		tell(job.name, o)
-		for what, mib := range o.peaks {
+		for kind, mib := range o.peaks {
 			if mib > memoryLimit {
-				return fmt.Errorf("%s: %s took %.0f MiB", job.name, what, mib)
+				return fmt.Errorf("%s: %s took %.0f MiB", job.name, kind, mib)
 			}
 		}
 	}

@@ -35,8 +35,7 @@ type process interface {
 
 // measure runs a job that does so many things. Its rank 0 says "ready" when it is about
 // to begin one, and "seconds" with their number when all ranks are done with it; after
-// each it goes on when it has read a line. The bytes are those that count counts
-// meanwhile.
+// each it goes on when it has read a line. The bytes are count's difference meanwhile.
 func measure(cmd process, times int, count func() (uint64, error)) (all []reading, err error) {
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A job is measured between what its rank 0 says, and one that says something else fails.
+// A job is measured between the words of its rank 0, and one with other words fails.
 func TestMeasure(t *testing.T) {
 	of := func(script string) ([]reading, error) {
 		bytes := uint64(0)

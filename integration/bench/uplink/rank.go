@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/client"
 )
 
-// operation is what is measured.
+// operation is one that is measured.
 type operation struct {
 	name   string
 	size   int // bytes of a rank's part, or for each other rank; of a broadcast all
@@ -18,7 +18,7 @@ type operation struct {
 	do     func(ctx context.Context, w *client.Comm, mine, all, rest []byte) error
 }
 
-// operations is the table of them.
+// operations returns the table of them.
 func operations() []operation {
 	bcast := func(ctx context.Context, w *client.Comm, mine, _, _ []byte) error {
 		return client.Bcast(ctx, w, 0, mine)
@@ -74,7 +74,7 @@ func rank(ctx context.Context) error {
 	return nil
 }
 
-// timed is how many seconds an operation takes on the slowest rank, the mean of some
+// timed returns the seconds of an operation on the slowest rank, the mean of some
 // rounds. The first round is not counted; ready is called before the others.
 func timed(ctx context.Context, w *client.Comm, rounds int, once, ready func() error) (float64, error) {
 	for _, step := range []func() error{once, ready, func() error { return w.Barrier(ctx) }} {

@@ -36,7 +36,7 @@ var ways = []way{
 // profileWord stands for the file that a run of the program in the default order left.
 const profileWord = "PROFILE"
 
-// flags are those of a way where a file names the places of the nodes.
+// flags returns those of a way if a file names the places of the nodes.
 func (w way) flags(names string) []string {
 	if w.more == nil {
 		return nil
@@ -68,13 +68,13 @@ func (b *bench) stencil(ctx context.Context) (all []reading, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("stencil, %s: %w", w.name, err)
 		}
-		one[0].what = w.name
+		one[0].name = w.name
 		all = append(all, one...)
 	}
 	return all, nil
 }
 
-// mapFile says which host of the network each node is.
+// mapFile writes a file with the host of the network that each node is.
 func mapFile(dir string) (string, error) {
 	var b strings.Builder
 	for i := range shape.Nodes {
@@ -84,7 +84,7 @@ func mapFile(dir string) (string, error) {
 	return file, os.WriteFile(file, []byte(b.String()), 0o644)
 }
 
-// stencilPage is the page of results.
+// stencilPage renders the results.
 func stencilPage(f results.Frame, rounds int, all []reading) string {
 	var b strings.Builder
 	b.WriteString(f.Head("A stencil program on two switches", "build", "native"))

@@ -22,7 +22,7 @@ type setting struct{ each, degree int } // ranks on a host; degree of the tree
 
 func settings() []setting { return []setting{{1, 8}, {1, 2}, {4, 8}} }
 
-// name is what readings of an operation are called.
+// name returns the name of readings of an operation.
 func (s setting) name(o operation, network bool) string {
 	return fmt.Sprintf("%s of %d bytes, %d ranks on a host, degree %d, network %t", o.name, o.size, s.each, s.degree, network)
 }
@@ -43,7 +43,7 @@ func (b *bench) tree(ctx context.Context) (all []reading, err error) {
 				return nil, fmt.Errorf("%d ranks on a host, degree %d, --topology %s: %w", s.each, s.degree, topology, err)
 			}
 			for i, o := range list {
-				more[i].what = s.name(o, topology == conf)
+				more[i].name = s.name(o, topology == conf)
 				more[i].bytes /= float64(o.rounds)
 			}
 			all = append(all, more...)
@@ -52,7 +52,7 @@ func (b *bench) tree(ctx context.Context) (all []reading, err error) {
 	return all, nil
 }
 
-// treePage is the page of results.
+// treePage renders the results.
 func treePage(f results.Frame, all []reading) string {
 	var b strings.Builder
 	b.WriteString(f.Head("The tree over two switches", "build", "native"))

@@ -8,7 +8,7 @@ import (
 	"github.com/golaunch/golaunch/integration/internal/results"
 )
 
-// The page has the medians of each operation and setting, and by how much they differ.
+// The page has the medians of each operation and setting, and their differences.
 func TestTreePage(t *testing.T) {
 	var all []reading
 	for i, o := range operations() {

@@ -1,7 +1,7 @@
-// Package uplink measures what goes over the links between two leaf switches of a
-// test cluster, and how long it takes, with and without a network named to golaunch:
-// operations of the tree (docs/results/tree-uplink.md), and a stencil program of MPICH
-// whose ranks golaunch maps by their communication graph (docs/results/stencil.md).
+// Package uplink measures the traffic over the links between two leaf switches of a
+// test cluster, and its time, with and without a network named to golaunch: operations
+// of the tree (docs/results/tree-uplink.md), and a stencil program of MPICH whose ranks
+// golaunch maps by their communication graph (docs/results/stencil.md).
 package uplink
 
 import (
@@ -70,7 +70,7 @@ func Run(ctx context.Context, f *results.Flags) error {
 	return results.Write(f.Beside("stencil.md"), stencilPage(f.Frame, *rounds, stencil))
 }
 
-// bench is what jobs are run with.
+// bench has the cluster and the programs of jobs.
 type bench struct {
 	cluster        *cluster.Cluster
 	dir            string // that the nodes see
@@ -78,23 +78,23 @@ type bench struct {
 	rounds         int    // of the stencil
 }
 
-// reading is what was measured of one thing in one run.
+// reading is the measurement of one thing in one run.
 type reading struct {
-	what    string
+	name    string
 	bytes   float64 // from the leaf switches to the core
 	seconds float64 // on the slowest rank
 }
 
-// median is that of a value of the readings of one thing, 0 if there are none.
-func median(all []reading, what string, value func(reading) float64) float64 {
+// median returns that of a value of the readings of one thing, 0 if there are none.
+func median(all []reading, name string, value func(reading) float64) float64 {
 	var values []float64
 	for _, r := range all {
-		if r.what == what {
+		if r.name == name {
 			values = append(values, value(r))
 		}
 	}
 	return results.Median(values)
 }
 
-// change is by how much something is more or less.
+// change renders the relative difference of two numbers.
 func change(from, to float64) string { return fmt.Sprintf("%+.0f %%", 100*(to/from-1)) }

@@ -7,14 +7,15 @@ import (
 	"github.com/golaunch/golaunch/xrcsim"
 )
 
-// network is the parameters where processes of one node use the adapter, too.
+// network returns the parameters of jobs whose processes of one node use the adapter,
+// too.
 func network() xrcsim.Parameters {
 	p := xrcsim.Default()
 	p.Inside = xrcsim.Network
 	return p
 }
 
-// fullyConnected is [Sridhar, table 4.1], in both modes.
+// fullyConnected writes [Sridhar, table 4.1], in both modes.
 func fullyConnected(b *strings.Builder) error {
 	b.WriteString("\n## Fully connected jobs\n\n[Sridhar, table 4.1] has n·c − 1 for RC and n for XRC, of n nodes with c processes, all " +
 		"peers over the network.\nWith shared memory inside a node it is (n − 1)·c and n − 1.\n\n" +
@@ -47,7 +48,7 @@ var published = []struct{ name, rc, xrc string }{
 	{"sp", "6.06 (6, 7)", "3.73 (3, 5)"},
 }
 
-// benchmarks is [Sridhar, table 4.2] beside the patterns.
+// benchmarks writes [Sridhar, table 4.2] beside the patterns.
 func benchmarks(b *strings.Builder) error {
 	b.WriteString("\n## The NAS Parallel Benchmarks on 8 nodes of 8\n\nClass B, shared memory inside a node, beside [Sridhar, table 4.2]. " +
 		"[The model's page](../simulators.md#beside-the-published-table) says where they differ and why.\n\n" +
@@ -63,7 +64,7 @@ func benchmarks(b *strings.Builder) error {
 	return nil
 }
 
-// sizes is the benchmarks at other sizes.
+// sizes writes the benchmarks at other sizes.
 func sizes(b *strings.Builder) error {
 	b.WriteString("\n## The same at other sizes\n\nQueue pairs of a process, RC / XRC. Class B, but for LU with 1,024 ranks, which takes class C.\n\n" +
 		"| ranks | of a node |")
@@ -91,7 +92,7 @@ func sizes(b *strings.Builder) error {
 	return nil
 }
 
-// gigabyte is the memory of a job of 16K processes.
+// gigabyte writes the memory of a job of 16K processes.
 func gigabyte(b *strings.Builder) error {
 	b.WriteString("\n## A job of 16,384 processes\n\nFully connected on 2,048 nodes of 8, all peers over the network. \"As high as a gigabyte per process\" " +
 		"[Sridhar 1.2.2] is\n64 KiB for each of 16,383 peers, which is what a queue pair takes here; \"several KB\" stands beside it, and \"several\n" +

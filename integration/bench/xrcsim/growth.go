@@ -19,7 +19,7 @@ var lines = []struct {
 	{"npb:mg:D", xrcsim.RC}, {"npb:mg:D", xrcsim.XRC},
 }
 
-// growth is queue pairs and memory against the size of the job, up to a million
+// growth writes queue pairs and memory against the size of the job, up to a million
 // ranks, as a table and figures.
 func growth(b *strings.Builder, plots string) error {
 	const ppn = 16

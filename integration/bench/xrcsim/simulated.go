@@ -10,7 +10,7 @@ import (
 	"github.com/golaunch/golaunch/xrcsim/protocol"
 )
 
-// world has so many nodes with so many processes each.
+// world returns so many nodes with so many processes each.
 func world(c protocol.Config, nodes, ppn int) (*protocol.World, []int, error) {
 	c.Nodes = nodes
 	w, err := protocol.New(c)
@@ -30,8 +30,7 @@ func config(transport xrcsim.Transport) protocol.Config {
 	return protocol.Config{Transport: transport, Inside: xrcsim.SharedMemory, Connect: xrcsim.OnDemand, Seed: 1, Costs: protocol.DefaultCosts()}
 }
 
-// handshakes is what it takes to connect all with all, by how many datagrams get
-// lost.
+// handshakes writes the costs to connect all with all, by the share of lost datagrams.
 func handshakes(b *strings.Builder) error {
 	b.WriteString("\n## Handshakes\n\nAll of 64 processes on 8 nodes send all others a message of 8 bytes at once, each in the order of the pairwise\n" +
 		"exchange. Datagrams get lost, come twice and late by chance; one that is not answered is sent again after 500 ms. Races are pairs of\n" +
@@ -70,8 +69,8 @@ func handshakes(b *strings.Builder) error {
 	return nil
 }
 
-// sending is what a message takes over a direct and an indirect connection, and how
-// many sends coalescing saves.
+// sending writes the times of a message over a direct and an indirect connection, and
+// the sends that coalescing saves.
 func sending(b *strings.Builder) error {
 	b.WriteString("\n## Direct and indirect sends\n\nA message between two processes that are connected, as in [Sridhar, figure 4.5], whose text gives no figures: the times follow\n" +
 		"from the parameters. MB/s is what a stream of 64 such messages reaches.\n\n" +
@@ -124,7 +123,7 @@ func sending(b *strings.Builder) error {
 	return nil
 }
 
-// stream is how long messages take over XRC from a process to one of two of another
+// stream returns the time of messages over XRC from a process to one of two of another
 // node: the first is connected directly, the second over the first's connection.
 func stream(bytes, messages, to int) (time.Duration, error) {
 	w, p, err := world(config(xrcsim.XRC), 2, 2)

@@ -1,5 +1,5 @@
 // Package xrcsim counts the InfiniBand connections of MPI jobs by package xrcsim,
-// beside the figures of [Sridhar 4], simulates how they come to be, and writes
+// beside the figures of [Sridhar 4], simulates their handshakes, and writes
 // docs/results/xrcsim.md. Nothing in it is measured: it gives the same figures on any
 // machine.
 package xrcsim
@@ -42,7 +42,7 @@ func Run(_ context.Context, f *results.Flags) error {
 	return f.Write(page.String())
 }
 
-// counted has a point for each transport.
+// counted returns a point for each transport.
 func counted(word string, ranks, ppn int, p xrcsim.Parameters, transports ...xrcsim.Transport) ([]xrcsim.Point, error) {
 	sources, err := workload.Parse(word)
 	if err != nil {
@@ -59,7 +59,7 @@ func counted(word string, ranks, ppn int, p xrcsim.Parameters, transports ...xrc
 	return xrcsim.Count(j, xrcsim.Workload{Name: word, Program: program, Setup: workload.Collectives(ranks)}, p, transports)
 }
 
-// spreadText is a mean, with the least and the most where they differ.
+// spreadText renders a mean, with the least and the most where they differ.
 func spreadText(s xrcsim.Spread) string {
 	mean := number(s.Average)
 	if s.Minimum == s.Maximum {
@@ -68,13 +68,13 @@ func spreadText(s xrcsim.Spread) string {
 	return fmt.Sprintf("%s (%s, %s)", mean, number(s.Minimum), number(s.Maximum))
 }
 
-// number has up to three decimals.
+// number renders up to three decimals.
 func number(x float64) string {
 	text := strings.TrimRight(strconv.FormatFloat(x, 'f', 3, 64), "0")
 	return strings.TrimSuffix(text, ".")
 }
 
-// bytesText is a number of bytes in the unit that suits it.
+// bytesText renders a number of bytes in the unit that suits it.
 func bytesText(x float64) string {
 	units := []string{"B", "KiB", "MiB", "GiB"}
 	i := 0

@@ -15,8 +15,8 @@ import (
 	"github.com/golaunch/golaunch/xrcsim/workload"
 )
 
-// sums are the numbers of queue pairs of 64 processes that have an average, rounded to
-// two decimals.
+// sums returns the numbers of queue pairs of 64 processes that have an average, rounded
+// to two decimals.
 func sums(average string) (list []int) {
 	x, err := strconv.ParseFloat(average, 64)
 	if err != nil {
@@ -30,7 +30,7 @@ func sums(average string) (list []int) {
 	return list
 }
 
-// What docs/simulators.md says of the published averages: each has one sum, and MG's by RC,
+// The published averages, as in docs/simulators.md: each has one sum, and MG's by RC,
 // where connections have two ends, is odd.
 func TestPublishedSums(t *testing.T) {
 	want := map[string][2]int{
@@ -45,8 +45,8 @@ func TestPublishedSums(t *testing.T) {
 	}
 }
 
-// The recorded run of CG, without its star and with what collective operations
-// connect, has the queue pairs of the pattern.
+// The recorded run of CG, without its star and with the connections of collective
+// operations, has the queue pairs of the pattern.
 func TestRecordedCG(t *testing.T) {
 	const name = "commmatrix/proxyapps/NPB-cg_results-64_ranks.txt"
 	f, err := commgraph.Read(filestest.Shared(t, name), name)
@@ -61,7 +61,7 @@ func TestRecordedCG(t *testing.T) {
 	assert.Equal(t, "3.5 (3, 4)", spreadText(points[1].QueuePairs))
 }
 
-// The page's tables but for the largest jobs have what the patterns give.
+// The page's tables but for the largest jobs have the numbers of the patterns.
 func TestPage(t *testing.T) {
 	var b strings.Builder
 	for _, write := range []func(*strings.Builder) error{fullyConnected, benchmarks, sizes, gigabyte, handshakes, sending} {

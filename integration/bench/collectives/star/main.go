@@ -1,11 +1,11 @@
-// Command star is what collbench compares the tree with: a TCP connection from each
-// rank to rank 0, over which all data go there and back, one rank after the other, in
-// the clear. golaunch starts it; the tree tells the ranks where rank 0 listens, and what
-// the others have measured.
+// Command star is the rival of the tree in collbench: a TCP connection from each rank
+// to rank 0, over which all data go there and back, one rank after the other, in the
+// clear. golaunch starts it; over the tree the ranks learn the address of rank 0, and
+// the others' times.
 //
 //	star SECONDS BYTES   for each operation and size; at most so many bytes
 //
-// Rank 0 prints what native/programs/collbench.h says.
+// Rank 0 prints lines as in native/programs/collbench.h.
 package main
 
 import (
@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string) error {
 // sizes are those of native/programs/collbench.h, in its order.
 var sizes = []int{8, 1 << 10, 64 << 10, 1 << 20, 10 << 20, 64 << 20}
 
-// What has no size, or one alone.
+// Operations without a size, or with one alone.
 const (
 	barrier = "barrier"
 	stream  = "stream"
@@ -83,7 +83,7 @@ func (s *star) allReduce(b, into []byte, take func(int, []byte)) error {
 	return s.down(b)
 }
 
-// adder adds what comes to sum, as float64s.
+// adder returns a function that adds parts to sum, as float64s.
 func adder(sum []byte) func(int, []byte) {
 	return func(_ int, part []byte) {
 		le := binary.LittleEndian
@@ -121,7 +121,7 @@ func measure(ctx context.Context, job *client.Client, s *star, budget float64, m
 	return nil
 }
 
-// timed is how many seconds one of some rounds takes on the rank that takes longest.
+// timed returns the seconds of one of some rounds on the slowest rank.
 func timed(ctx context.Context, job *client.Client, rounds int, do func() error) (float64, error) {
 	if err := job.World().Barrier(ctx); err != nil {
 		return 0, err
