@@ -237,8 +237,8 @@ func (g *signals) explainFailures() bool {
 	})
 }
 
-// launched reports whether the ranks run, or will within moments: their files are on
-// the way.
+// launched reports whether the ranks run, or will within moments: launch message and
+// files are on their way.
 func (r *run) launched() bool { return r.worlds.launched() && !r.staging.sending }
 
 // toRanks passes a signal on to the ranks of a job that was launched, each of which

@@ -74,7 +74,7 @@ func (q *requests) later(slot tree.Slot, answer overlay.SignAnswer, decide func(
 	})
 }
 
-// summon has an agent call another one, which asks for it. The messages' way has
+// summon has an agent call another one, which asks for it. Every link on the way has
 // checked that the caller lies below that one, as in sign.
 func (q *requests) summon(slot tree.Slot, ask overlay.Summon) {
 	answer := overlay.SignAnswer{ID: ask.ID}
@@ -91,7 +91,7 @@ func (q *requests) summon(slot tree.Slot, ask overlay.Summon) {
 }
 
 // address tells an agent the address of a host that it is to start, once the name
-// resolves here. The message's way has checked its right to ask, as in sign.
+// resolves here. Every link on the way has checked its right to ask, as in sign.
 func (q *requests) address(slot tree.Slot, ask overlay.AddrRequest) {
 	answer := overlay.SignAnswer{ID: ask.ID}
 	boot := q.tree.starting()
