@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -128,11 +129,16 @@ func TestWaitAny(t *testing.T) {
 	require.ErrorIs(t, err, client.ErrBroken)
 }
 
-// soon returns a context that ends when a rank waits under it for others that have not
-// called.
-func soon(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, errEnough)
-	t.Cleanup(cancel)
+// soon returns a context that ends when a rank waits under it, over c, for others that have
+// not called.
+func soon(t *testing.T, c *client.Comm) context.Context {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() { // ends when the call has begun, or the test is over
+		for !client.Busy(c) && ctx.Err() == nil {
+			runtime.Gosched()
+		}
+		time.AfterFunc(20*time.Millisecond, func() { cancel(errEnough) })
+	}()
 	return ctx
 }
 
@@ -177,7 +183,7 @@ func TestCallsOfSeveralOperationsThatAreGivenUp(t *testing.T) {
 				got, err := x.call(ctx, c, send)
 				return got, send, err
 			}
-			_, send, err := call(soon(t), all[2])
+			_, send, err := call(soon(t, all[2].World()), all[2])
 			require.ErrorIs(t, err, client.ErrBroken)
 			require.ErrorIs(t, err, errEnough)
 			clear(send) // it is the program's again
@@ -206,7 +212,7 @@ func firsts(lists [][]int) (all []int) {
 func TestShrinkThatIsGivenUp(t *testing.T) {
 	for _, who := range []int{0, 3} {
 		ctx, all := within(t), newCore(t).job()
-		_, err := all[who].World().Shrink(soon(t))
+		_, err := all[who].World().Shrink(soon(t, all[who].World()))
 		require.ErrorIs(t, err, client.ErrBroken)
 		made := make([]*client.Comm, ranks)
 		each(t, all, func(c *client.Client) (err error) {
@@ -253,7 +259,7 @@ func TestFreeThatFails(t *testing.T) {
 		made[c.Rank()], err = c.World().Split(ctx, 0, 0)
 		return err
 	})
-	require.ErrorIs(t, made[0].Free(soon(t)), client.ErrBroken)
+	require.ErrorIs(t, made[0].Free(soon(t, made[0])), client.ErrBroken)
 	require.ErrorIs(t, made[0].Barrier(ctx), client.ErrBroken)
 	each(t, second[1:], func(c *client.Client) error { return made[c.Rank()].Free(ctx) })
 }
@@ -268,15 +274,13 @@ func TestFreeWaitsForWholeCalls(t *testing.T) {
 			return err
 		})
 		each(t, all, func(c *client.Client) error {
-			begun, gathered := make(chan struct{}), make(chan error)
+			gathered := make(chan error, 1)
 			go func() {
-				close(begun)
 				_, err := client.AllGatherv(ctx, made[c.Rank()], make([]int, 10_000*c.Rank()))
 				gathered <- err
 			}()
-			<-begun
-			for open := true; open; { // until it has begun something, which no other call shows
-				open = !client.Busy(made[c.Rank()])
+			for !client.Busy(made[c.Rank()]) && len(gathered) == 0 { // until it has begun, or ended already
+				runtime.Gosched()
 			}
 			if err := made[c.Rank()].Free(ctx); err != nil {
 				return err
@@ -295,7 +299,7 @@ func TestShrinkAfterAFreeThatIsGivenUp(t *testing.T) {
 		return err
 	})
 	each(t, all[:2], func(c *client.Client) error {
-		if err := made[c.Rank()].Free(soon(t)); !errors.Is(err, client.ErrBroken) {
+		if err := made[c.Rank()].Free(soon(t, made[c.Rank()])); !errors.Is(err, client.ErrBroken) {
 			return fmt.Errorf("free: %w", err)
 		}
 		return nil
