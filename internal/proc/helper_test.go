@@ -59,7 +59,8 @@ func TestHelperTalks(t *testing.T) {
 		out.close()
 		f.finishes()
 		f.Close()
-		require.Equal(t, before, openFiles(t))
+		// What an earlier test left to the collector may be gone by now.
+		require.LessOrEqual(t, openFiles(t), before)
 	})
 }
 

@@ -331,7 +331,8 @@ func TestRights(t *testing.T) {
 	before := countFDs(t)
 	_, _, err = rc.Recv(b)
 	assert.ErrorIs(t, err, ErrTruncated)
-	assert.Equal(t, before, countFDs(t), "descriptors of a message refused are closed")
+	// What an earlier test left to the collector may be gone by now.
+	assert.LessOrEqual(t, countFDs(t), before, "descriptors of a message refused are closed")
 
 	many := slices.Repeat([]int{r}, MaxRights)
 	require.NoError(t, SendRights(a, []byte("x"), many))

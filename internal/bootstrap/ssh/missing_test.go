@@ -120,10 +120,7 @@ func TestHostsThatMayBeMissing(t *testing.T) {
 func TestANameThatOthersKnow(t *testing.T) {
 	dir := t.TempDir()
 	saveKey(t, dir+"/id", newEd25519(t))
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	free.Close() // nobody listens there
-	s := &server{port: free.Addr().(*net.TCPAddr).Port, hostKey: newSigner(t, "ed25519")}
+	s := &server{port: taken(t), hostKey: newSigner(t, "ed25519")}
 	target := s.target(t, dir)
 	target.Addr, target.HostName = "", "no-such-host.invalid"
 	answers := []string{"", "no address", "127.0.0.1"}

@@ -58,6 +58,18 @@ func listen(t testing.TB, serve func(net.Conn)) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
+// taken returns a port that nobody listens at, or gets before the test ends.
+func taken(t testing.TB) int {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { syscall.Close(fd) })
+	require.NoError(t, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	own, err := syscall.Getsockname(fd)
+	require.NoError(t, err)
+	return own.(*syscall.SockaddrInet4).Port
+}
+
 // startServer serves SSH: it accepts all keys unless change says otherwise,
 // refuses exec, and forwards to where route says.
 func startServer(t testing.TB, change func(*ssh.ServerConfig), route func(host string) string) *server {
@@ -136,13 +148,7 @@ func TestFaultsAreExplained(t *testing.T) {
 	good := startServer(t, func(*ssh.ServerConfig) {}, nil)
 	other := newSigner(t, "ed25519").PublicKey()
 	ecdsa := newSigner(t, "ecdsa").PublicKey()
-	// A port that is taken, so that nobody else gets it, but not listened at.
-	taken, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	require.NoError(t, err)
-	defer syscall.Close(taken)
-	require.NoError(t, syscall.Bind(taken, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
-	own, err := syscall.Getsockname(taken)
-	require.NoError(t, err)
+	unheard := taken(t)
 
 	for _, tc := range []struct {
 		name      string
@@ -168,7 +174,7 @@ func TestFaultsAreExplained(t *testing.T) {
 		{name: "no key", change: func(x *Target) { x.Identities = []Identity{{dir + "/absent", true}} }, phase: bootstrap.Authenticate, permanent: true,
 			want: "no private key to offer; not offered: " + dir + "/absent", hint: "ssh-keygen"},
 		{name: "no common key exchange", change: func(x *Target) { x.Kex = listOf("diffie-hellman-group16-sha512") }, phase: bootstrap.Connect, permanent: true, want: "no common algorithm"},
-		{name: "refused", change: func(x *Target) { x.Port = own.(*syscall.SockaddrInet4).Port }, phase: bootstrap.Connect, want: "connection refused", hint: "does sshd run"},
+		{name: "refused", change: func(x *Target) { x.Port = unheard }, phase: bootstrap.Connect, want: "connection refused", hint: "does sshd run"},
 		{name: "unresolvable", change: func(x *Target) { x.Addr, x.HostName = "", "no-such-host.invalid" }, phase: bootstrap.Resolve, permanent: true, want: "name no-such-host.invalid", hint: "spelling"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
