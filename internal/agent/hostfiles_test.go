@@ -47,6 +47,7 @@ func TestHostFilesThatAreSlow(t *testing.T) {
 		require.Equal(t, late, read("hosts", time.Millisecond))
 	}
 	require.Equal(t, []overlay.HostFile{{Name: "hosts2", Hosts: "b"}}, read("hosts2", time.Hour))
+	require.Eventually(t, func() bool { return len(h.turns) < hostFileReaders }, time.Minute, time.Millisecond, "its turn ends after its answer")
 	for len(h.turns) < hostFileReaders {
 		require.Equal(t, late, read("hosts", time.Millisecond))
 	}

@@ -103,7 +103,7 @@ func TestAStartThatIsGivenUpIsSwept(t *testing.T) {
 		"before its hello, at the end": {speaks: true, stop: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			limit := 50 * time.Millisecond
+			limit := time.Second / 2 // a busy machine has begun it by then
 			if x.stop {
 				limit = time.Hour
 			}
