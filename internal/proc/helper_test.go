@@ -59,7 +59,7 @@ func TestHelperTalks(t *testing.T) {
 		out.close()
 		f.finishes()
 		f.Close()
-		// What an earlier test left to the collector may be gone by now.
+		// The collector may have closed descriptors of an earlier test by now.
 		require.LessOrEqual(t, openFiles(t), before)
 	})
 }

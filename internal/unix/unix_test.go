@@ -331,7 +331,7 @@ func TestRights(t *testing.T) {
 	before := countFDs(t)
 	_, _, err = rc.Recv(b)
 	assert.ErrorIs(t, err, ErrTruncated)
-	// What an earlier test left to the collector may be gone by now.
+	// The collector may have closed descriptors of an earlier test by now.
 	assert.LessOrEqual(t, countFDs(t), before, "descriptors of a message refused are closed")
 
 	many := slices.Repeat([]int{r}, MaxRights)
