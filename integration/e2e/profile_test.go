@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,6 +111,44 @@ func checkCollectives(t *testing.T, w *profile.World) {
 	require.Equal(t, int64(16*8), found["MPI_Bcast"].Bytes)
 	require.True(t, found["MPI_Alltoallv"].InSent)
 	require.Equal(t, []profile.Run{{First: 0, Count: 6, Step: 1}}, w.Communicators[found["MPI_Bcast"].Communicator].Ranks)
+}
+
+// Programs whose file does not show their MPI are taken for MPICH's. Those of Open MPI that
+// lack --mpi openmpi end, and say so.
+func TestProfileBehindAScript(t *testing.T) {
+	needBuilt(t, "mpisends", "libmpich-dev mpich")
+	needBuilt(t, "mpisends.openmpi", "openmpi-bin libopenmpi-dev")
+	for name, x := range map[string]struct {
+		args []string
+		says string
+	}{
+		"MPICH":                     {args: []string{"sh", "-c", bin("mpisends") + " once; exit $?"}},
+		"Open MPI":                  {args: []string{"--mpi", "openmpi", "sh", "-c", bin("mpisends.openmpi") + " once; exit $?"}},
+		"Open MPI without the flag": {[]string{"sh", "-c", bin("mpisends.openmpi") + " once; exit $?"}, "libprofile: this program's MPI has ompi_mpi_comm_world, and is not MPICH; run it without --profile, or, if it is Open MPI, with --mpi openmpi\n"},
+		"mpi4py":                    {args: []string{"--mpi", "openmpi", debianPython, "-c", sums}},
+		"mpi4py without the flag":   {[]string{debianPython, "-c", sums}, "and is not MPICH; run it without --profile, or, if it is Open MPI, with --mpi openmpi\n"},
+		"MPICH with the wrong flag": {[]string{"--mpi", "openmpi", "sh", "-c", bin("mpisends") + " once; exit $?"}, "and is not Open MPI; run it without --profile, or without --mpi openmpi\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if slices.Contains(x.args, debianPython) {
+				needMPI4Py(t)
+			}
+			file := filepath.Join(t.TempDir(), "profile.json")
+			r := local(t, "", append([]string{"-n", "6", "--nodes", "3", "-x", "OMPI_MCA_osc=pt2pt", "--profile", file}, x.args...)...)
+			if x.says != "" {
+				require.NotZero(t, r.code) // another rank's abort may come first
+				require.Contains(t, r.stderr, x.says)
+				return
+			}
+			require.Zero(t, r.code, r.stderr)
+			require.Empty(t, r.stderr)
+			w := readProfile(t, file).Worlds[0]
+			require.Empty(t, w.Missing)
+			if !slices.Contains(x.args, debianPython) {
+				require.Equal(t, printedSent(t, r), sentOf(&w))
+			}
+		})
+	}
 }
 
 // Fortran's calls count once, by whichever of its bindings.

@@ -44,14 +44,15 @@ struct object object_of(const void *address)
 
 /* found_in returns the symbol of a name in a library, or in those that it needs,
  * which is then kept; NULL for none but this library's own. The program's is no
- * answer: it sees this library first. */
+ * answer: it sees this library first. Nor is that of a library that is preloaded
+ * in front, which calls this one. */
 static void *found_in(const char *file, const char *name)
 {
 	void *library = dlopen(file, RTLD_LAZY | RTLD_NOLOAD), *f = NULL;
 
 	if (library && library != dlopen(NULL, RTLD_LAZY))
 		f = dlsym(library, name);
-	if (f && object_of(f).from == object_of((void *)next_of).from)
+	if (f && (f == dlsym(RTLD_DEFAULT, name) || object_of(f).from == object_of((void *)next_of).from))
 		f = NULL;
 	if (library && !f)
 		dlclose(library);

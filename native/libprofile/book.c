@@ -12,9 +12,11 @@
 
 #ifdef MPICH_VERSION
 #define THIS_MPI "MPICH"
+#define OR_ELSE ", or, if it is Open MPI, with --mpi openmpi"
 static const char *const libraries[] = {"libmpich.so.12", "libmpi.so.12", "libmpich.so", NULL};
 #else
 #define THIS_MPI "Open MPI"
+#define OR_ELSE ", or without --mpi openmpi"
 static const char *const libraries[] = {"libmpi.so.40", "libmpi.so.20", NULL};
 #endif
 
@@ -44,15 +46,19 @@ static void *real(const char *name, void *from)
 	return f;
 }
 
+/* foreign ends a program of another MPI, which has or lacks a symbol. */
+static void foreign(const char *verb, const char *name)
+{
+	fprintf(stderr, "libprofile: this program's MPI %s %s, and is not " THIS_MPI "; run it without --profile" OR_ELSE "\n", verb, name);
+	_exit(1);
+}
+
 void *find(const char *name)
 {
 	void *f = real(name, RTLD_NEXT);
 
-	if (!f) {
-		fprintf(stderr, "libprofile: %s is not in this program's MPI, which is not " THIS_MPI
-				"; run it without --profile, or, if it is Open MPI, with --open-mpi\n", name);
-		_exit(1);
-	}
+	if (!f)
+		foreign("lacks", name);
 	return f;
 }
 
@@ -70,11 +76,24 @@ void *find(const char *name)
 #define NO_WIN PREDEFINED(MPI_WIN_NULL, "ompi_mpi_win_null")
 #define NO_TYPE PREDEFINED(MPI_DATATYPE_NULL, "ompi_mpi_datatype_null")
 
-/* loaded runs before main. A script has no MPI and hands LD_PRELOAD on. */
+/* loaded runs before main. A script has no MPI and hands LD_PRELOAD on; libmpiinit has
+ * functions that begin MPI. */
 __attribute__((constructor)) static void loaded(void)
 {
-	if (dlsym(RTLD_NEXT, "PMPI_Init"))
+	if (dlsym(RTLD_NEXT, "PMPI_Comm_rank"))
 		leave_preload(&book);
+}
+
+/* check_mpi ends a program of another MPI, whose handles are of no use here. */
+static void check_mpi(void)
+{
+#ifdef MPICH_VERSION
+	if (dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world"))
+		foreign("has", "ompi_mpi_comm_world");
+#else
+	if (!THE_WORLD)
+		foreign("lacks", "ompi_mpi_comm_world");
+#endif
 }
 
 uint64_t size_of(MPI_Datatype type)
@@ -335,6 +354,7 @@ void attach(void)
 	if (book.head != nowhere)
 		return;
 	book.tried = 1;
+	check_mpi();
 	PMPI(Initialized)(&ready); /* not in the sessions model */
 	PMPI(Finalized)(&over);
 	if (!ready || over)
