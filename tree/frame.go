@@ -124,7 +124,7 @@ func (a *Assembler) Add(frame []byte) (h Header, msg []byte, done bool, err erro
 		return h, nil, false, err
 	}
 	if a.open {
-		if h.Kind != a.head.Kind || h.World != a.head.World || h.To != a.head.To || h.From != a.head.From {
+		if h.Kind != a.head.Kind || h.World != a.head.World || h.Job != a.head.Job || h.To != a.head.To || h.From != a.head.From {
 			return h, nil, false, fmt.Errorf("frame of kind %d breaks into a message of kind %d", h.Kind, a.head.Kind)
 		}
 	} else if a.most = MaxMessage; a.Admit != nil {

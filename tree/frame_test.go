@@ -69,7 +69,7 @@ func TestAssemblerRefusesAMixedMessage(t *testing.T) {
 	_, _, done, err := a.Add(AppendHeader(nil, Header{Kind: 1, More: true, To: 2, From: 3}))
 	require.NoError(t, err)
 	require.False(t, done)
-	for _, h := range []Header{{Kind: 2, To: 2, From: 3}, {Kind: 1, World: 1, To: 2, From: 3}} {
+	for _, h := range []Header{{Kind: 2, To: 2, From: 3}, {Kind: 1, World: 1, To: 2, From: 3}, {Kind: 1, Job: 1, To: 2, From: 3}} {
 		_, _, _, err = a.Add(AppendHeader(nil, h))
 		require.ErrorContains(t, err, "breaks into a message of kind 1")
 	}
