@@ -8,6 +8,7 @@ import (
 
 	"github.com/golaunch/golaunch/internal/agent/ending"
 	"github.com/golaunch/golaunch/internal/agent/jobs"
+	"github.com/golaunch/golaunch/internal/job"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/unix"
 )
@@ -31,8 +32,8 @@ type life struct {
 
 // endTimers are those of the end; nil while they do not run.
 type endTimers struct {
-	beat  *time.Timer // until the next beatDue
-	stuck *time.Timer // until wardenStuck
+	beat  *time.Timer                // until the next beatDue
+	stuck map[job.Number]*time.Timer // until wardenStuck, for jobs and the node
 }
 
 // do carries out what the end of the node asks for.
@@ -46,7 +47,7 @@ func (l *life) do(actions []ending.Action) {
 		}
 		switch x.Do {
 		case ending.Watch:
-			l.put(&l.timers.stuck, x.Grace+wardenTimeout, wardenStuck{x.Number})
+			l.watch(job.TreeItself, x)
 		case ending.Finish:
 			_ = l.warden.Finish() // a warden that is lost shows otherwise
 		case ending.Destroy:
@@ -77,6 +78,16 @@ func (a *Agent) ends() (all []ending.Numbered) {
 	return all
 }
 
+// watch gives the warden its time for a job, or for the node.
+func (l *life) watch(n job.Number, x ending.Action) {
+	if l.timers.stuck == nil {
+		l.timers.stuck = map[job.Number]*time.Timer{}
+	}
+	timer := l.timers.stuck[n]
+	l.put(&timer, x.Grace+wardenTimeout, wardenStuck{x.Number})
+	l.timers.stuck[n] = timer
+}
+
 // put has an event come after a while, in place of the one that the timer was set
 // for before.
 func (l *life) put(timer **time.Timer, after time.Duration, event overlay.Event) {
@@ -87,10 +98,19 @@ func (l *life) put(timer **time.Timer, after time.Duration, event overlay.Event)
 }
 
 func (t *endTimers) stop() {
-	for _, timer := range []*time.Timer{t.beat, t.stuck} {
-		if timer != nil {
-			timer.Stop()
-		}
+	if t.beat != nil {
+		t.beat.Stop()
+	}
+	for _, timer := range t.stuck {
+		timer.Stop()
+	}
+}
+
+// forget lets go of a job.
+func (t *endTimers) forget(n job.Number) {
+	if timer := t.stuck[n]; timer != nil {
+		timer.Stop()
+		delete(t.stuck, n)
 	}
 }
 

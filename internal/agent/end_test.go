@@ -122,7 +122,7 @@ func TestTheEndIsCarriedOut(t *testing.T) {
 		warden []string
 		ok     func(a *Agent, stopped bool) bool
 	}{
-		ending.Watch:       {ok: func(a *Agent, _ bool) bool { return a.life.timers.stuck.Stop() }},
+		ending.Watch:       {ok: func(a *Agent, _ bool) bool { return a.life.timers.stuck[job.TreeItself].Stop() }},
 		ending.Finish:      {warden: []string{"finish"}},
 		ending.Destroy:     {warden: []string{"destroy"}},
 		ending.Beat:        {warden: []string{"beat"}},

@@ -76,6 +76,7 @@ func (a *Agent) forget(j *jobs.Job) {
 		return
 	}
 	a.jobs.forget(j.Number())
+	a.life.timers.forget(j.Number())
 	delete(a.machine.files, j.Number())
 	j.Leave()
 	j.Close()

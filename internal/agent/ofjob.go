@@ -105,7 +105,7 @@ func (x ofJob) WardenLost(err error) { x.a.life.wardenLost(err) }
 func (x ofJob) End() *ending.Node { return &x.a.life.end }
 
 // WatchWarden gives the warden its time.
-func (x ofJob) WatchWarden(w ending.Action) { x.a.life.do([]ending.Action{w}) }
+func (x ofJob) WatchWarden(w ending.Action) { x.a.life.watch(x.number, w) }
 
 // Killed gives the children their time.
 func (x ofJob) Killed(grace time.Duration) { x.a.life.tearDown.kill(x.number, grace) }

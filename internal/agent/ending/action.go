@@ -35,7 +35,7 @@ const (
 	// answers. A warden that cannot be told is lost.
 	Kill
 	// Watch gives the warden its time to do what it was told, in place of what it
-	// was given before; WardenStuck tells that it is over.
+	// was given before for the same job, or the node; WardenStuck tells that it is over.
 	Watch
 	// Finish has the warden end everything, and itself. WardenLost answers.
 	Finish

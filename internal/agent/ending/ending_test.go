@@ -212,6 +212,32 @@ func TestVerbsHaveNames(t *testing.T) {
 	}
 }
 
+// The grace of one job gives the warden no time for another, nor takes it.
+func TestTheWardenHasItsTimeForEachJob(t *testing.T) {
+	var n Node
+	n.Ranged()
+	n.WardenUp()
+	n.Launched()
+	jobs := []Numbered{{1, &Job{}}, {2, &Job{}}}
+	for _, j := range jobs {
+		j.RanksCome(&n, 1)
+		j.RanksHanded(1)
+	}
+	slow := jobs[0].KillOrdered(&n, time.Hour)[2].Number
+	fast := jobs[1].KillOrdered(&n, 0)[2].Number
+	clean := jobs[1].RankEnded(&n, true, true)[2].Number
+	require.Equal(t, []Verb{Cut}, verbsOf(jobs[1].RanksGone(&n)))
+	for _, number := range []int{fast, clean} {
+		require.Empty(t, n.WardenStuck(number, jobs...), "the other job's grace goes on")
+	}
+	require.Equal(t, []Verb{Destroy}, verbsOf(n.WardenStuck(slow, jobs...)))
+
+	finish := n.ParentEnded(jobs...)
+	require.Empty(t, n.WardenStuck(slow, jobs...))
+	i := slices.IndexFunc(finish, func(x Action) bool { return x.Do == Finish })
+	require.Equal(t, []Verb{Destroy}, verbsOf(n.WardenStuck(finish[i+1].Number, jobs...)))
+}
+
 // One job's end touches no other; the node's ends all, each by its number.
 func TestJobsEndApart(t *testing.T) {
 	var n Node

@@ -12,6 +12,7 @@ type Job struct {
 	lingering bool
 	cleaning  bool // the warden was told to end what the ranks left behind
 	killed    bool
+	watched   int // number of the last time that the warden was given for it; 0 for none
 }
 
 // Killed reports whether the ranks were told to end.
@@ -104,7 +105,14 @@ func (j *Job) clean(n *Node) []Action {
 		return out
 	}
 	j.cleaning = true
-	return append(out, Action{Do: Kill}, n.watch(0))
+	return append(out, j.kill(n, 0)...)
+}
+
+// kill has the warden end what runs of the job, in its time.
+func (j *Job) kill(n *Node, grace time.Duration) []Action {
+	watch := n.watch(grace)
+	j.watched = watch.Number
+	return []Action{{Do: Kill, Grace: grace}, watch}
 }
 
 func (j *Job) stopLinger() []Action {
@@ -134,7 +142,7 @@ func (j *Job) KillOrdered(n *Node, grace time.Duration) []Action {
 	j.killed = true
 	out := does(StartNone)
 	if n.warden == present && j.running > 0 {
-		out = append(out, Action{Do: Kill, Grace: grace}, n.watch(grace))
+		out = append(out, j.kill(n, grace)...)
 	}
 	return out
 }

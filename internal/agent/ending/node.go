@@ -90,6 +90,7 @@ func (n *Node) ParentEnded(jobs ...Numbered) []Action {
 	if !n.finished {
 		n.finished = true
 		for _, j := range jobs {
+			j.watched = 0 // the time of the node counts
 			out = append(append(out, j.its(j.stopLinger())...), j.its(does(Shut))...)
 		}
 		if n.warden == present {

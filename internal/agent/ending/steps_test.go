@@ -175,7 +175,7 @@ func (p place) after(s step) place {
 	was := p.n
 	s.take(&p)
 	p.check(was)
-	p.n.patience = min(p.n.patience, 0)
+	p.n.patience, p.j.watched = 0, 0
 	return p
 }
 

@@ -37,8 +37,11 @@ func (n *Node) unfit(why error) []Action {
 // number. One that has not done what it was told is destroyed: it is stopped, or
 // worse. What it leaves is swept when its loss shows.
 func (n *Node) WardenStuck(number int, jobs ...Numbered) []Action {
-	awaited := n.finished || slices.ContainsFunc(jobs, func(j Numbered) bool { return j.awaits() })
-	if n.over || number != n.patience || n.warden == gone || !awaited {
+	awaited := n.finished && number == n.patience
+	if !n.finished { // the grace of one job is not another's
+		awaited = slices.ContainsFunc(jobs, func(j Numbered) bool { return j.watched == number && j.awaits() })
+	}
+	if n.over || n.warden == gone || !awaited {
 		return nil
 	}
 	n.finished = false
