@@ -67,6 +67,7 @@ func TestCompose(t *testing.T) {
 		require.Len(t, slices.Compact(slices.Clone(names)), nodes, "two ranks on each: %s", out)
 		if nodes == 3 {
 			engine(t, "kill", names[0])
+			engine(t, "wait", names[0]) // its name goes with its end
 		}
 	}
 }

@@ -110,7 +110,7 @@ func TestContainerThatDoesNotReap(t *testing.T) {
 	r := local(t, "", "--bootstrap", "docker", "-H", name+":2", "sh", "-c", "(sleep 1000 &) ; (sleep 1000 & exec true) ; echo ok")
 	require.Zero(t, r.code, r.stderr)
 	require.Equal(t, []string{"ok", "ok"}, r.lines())
-	require.Eventually(t, func() bool { return strings.Count(inside(t, name), "\n") == 1 }, 10*time.Second, 50*time.Millisecond, "only process 1")
+	require.Eventually(t, func() bool { return strings.Count(inside(t, name), "\n") == 1 }, limit, 50*time.Millisecond, "only process 1")
 }
 
 // A worker that comes up while golaunch looks for it is waited for.
@@ -278,7 +278,7 @@ func TestWhatAnEngineDoes(t *testing.T) {
 			for _, name := range names {
 				container(t, name, "--memory", "64m", cluster.NodeImage, "sh", "-c", "trap 'exec tail /dev/zero' USR1; sleep infinity & wait")
 			}
-			j := startLocal(t, 2, "--bootstrap", "docker", "--lost-after", "2s", "-H", strings.Join(names, ","), "sh", "-c", "echo runs; exec sleep 1000")
+			j := startLocal(t, 2, "--bootstrap", "docker", "--lost-after", "5s", "-H", strings.Join(names, ","), "sh", "-c", "echo runs; exec sleep 1000")
 			engine(t, append(x.do, names[1])...)
 			j.over(t, 125)
 			require.Regexp(t, "golaunch: host "+names[1]+" .*lost: .*; docker says: "+x.message+"\n", j.errorText(t))
@@ -292,7 +292,7 @@ func TestWhatAnEngineDoes(t *testing.T) {
 				require.Eventually(t, func() bool {
 					return !strings.Contains(inside(t, name), "sleep 1000") && !strings.Contains(inside(t, name), "golaunch")
 				},
-					20*time.Second, 50*time.Millisecond, name)
+					limit, 50*time.Millisecond, name)
 			}
 		})
 	}

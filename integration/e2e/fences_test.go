@@ -7,24 +7,31 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/golaunch/golaunch/cache"
 )
 
+// lateFence is what golaunch says of a fence that waits for the last of four ranks.
+var lateFence = regexp.MustCompile(`(?m)^golaunch: after 2s: .* for rank 3(,| on )`)
+
 // fenceJob starts four ranks, one on each of as many nodes, of which the last does not
 // enter a fence with the others, and returns the output. A rank that has stopped is
 // continued when golaunch has said that others wait for it.
 func fenceJob(t *testing.T, args ...string) (output string, code int) {
 	t.Helper()
-	args = append([]string{"-n", "4", "--nodes", "4", "--degree", "2", "--timeout", "60s", "--stall-after", "2s"}, args...)
+	args = append([]string{"-n", "4", "--nodes", "4", "--degree", "2", "--timeout", pmixLimit, "--stall-after", "2s"}, args...)
 	cmd := exec.Command(bin("golaunch"), args...)
-	stopped := 0
+	stopped, told := 0, false
 	lines, _ := hear(t, cmd, cmd, func(line string) {
 		_, _ = fmt.Sscanf(line, "stops %d", &stopped)
-		if strings.HasPrefix(line, "golaunch: after 2s: ") && stopped > 0 {
+		told = told || lateFence.MatchString(line)
+		if told && stopped > 0 { // which it said before it did
+			require.Eventually(t, func() bool { return state(t, stopped) == "T" }, limit, time.Millisecond)
 			require.NoError(t, syscall.Kill(stopped, syscall.SIGCONT))
+			stopped = 0
 		}
 	})
 	return strings.Join(lines, "\n") + "\n", cmd.ProcessState.ExitCode()
@@ -41,8 +48,8 @@ func TestNoFenceHangsInSilence(t *testing.T) {
 		left   = `(?m)^golaunch: hosts \S+: rank 3 on \S+ has finalized and ended: .* for the others|` +
 			`(?m)^golaunch: hosts \S+: rank 3 on \S+ has finalized and ended: .* and fails for them$`
 		itself = `(?m)^rank 0: fence failed: rank 3 on \S+ has left$` // the library names it
-		late   = `(?m)^golaunch: after 2s: .* for rank 3(,| on )`
 	)
+	late := lateFence.String()
 	protocols := []struct{ name, program, packages string }{
 		{"PMI-1", "fences.pmi1", ""},
 		{"PMI-2", "fences.pmi2", "libpmi2-0-dev"},

@@ -219,7 +219,7 @@ func TestImagesWithoutAShellAreLeftClean(t *testing.T) {
 			t.Parallel()
 			name := containerName()
 			container(t, name, "--volume", nla+":/nla:ro", tag, "/bin/busybox", "sleep", "1000")
-			j := startLocal(t, 1, "--bootstrap", "docker", "--agent-path", "/nla", "--lost-after", "1s", "-H", name, "/bin/busybox", "sh", "-c", "echo runs; exec sleep 999")
+			j := startLocal(t, 1, "--bootstrap", "docker", "--agent-path", "/nla", "--lost-after", "5s", "-H", name, "/bin/busybox", "sh", "-c", "echo runs; exec sleep 999")
 			var pids []string
 			for line := range strings.Lines(engine(t, "top", name, "-eo", "pid,args")) {
 				if strings.Contains(line, "nla-") {
@@ -232,7 +232,7 @@ func TestImagesWithoutAShellAreLeftClean(t *testing.T) {
 			require.Eventually(t, func() bool {
 				left := inside(t, name)
 				return !strings.Contains(left, "999") && !strings.Contains(left, "nla")
-			}, 20*time.Second, 50*time.Millisecond)
+			}, limit, 50*time.Millisecond)
 		})
 	}
 }

@@ -38,6 +38,7 @@ func probes(t *testing.T, c *cluster.Cluster, n int, word string, args ...string
 	argv := slices.Concat([]string{bin("golaunch"), "-H", hostsArg(n), "--ssh-config", c.SSHConfig(), "-n", fmt.Sprint(n), "--degree", "2"},
 		args, []string{bin("rankprobe"), word})
 	r := &running{cmd: c.Command(cluster.Head, argv...), ranks: map[string]bool{}}
+	r.cmd.Env = append(r.cmd.Env, patient...)
 	r.cmd.Stderr = &r.stderr
 	pipe, err := r.cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -133,7 +134,7 @@ func TestSuspension(t *testing.T) {
 	t.Parallel()
 	const n = 5
 	c := ownCluster(t, n)
-	r := sleepers(t, c, n, "--lost-after", "2s")
+	r := sleepers(t, c, n, "--lost-after", "5s")
 	states := func() (s string) {
 		for _, name := range firstNodes(c, n) {
 			procs, err := c.Processes(name)
@@ -148,7 +149,7 @@ func TestSuspension(t *testing.T) {
 	}
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTSTP))
 	require.Eventually(t, func() bool { return state(t, r.cmd.Process.Pid) == "T" && states() == "TTTTT" }, limit, 10*time.Millisecond, "golaunch and its ranks stop")
-	time.Sleep(6 * time.Second) //nolint:forbidigo // thrice what would be a loss
+	time.Sleep(11 * time.Second) //nolint:forbidigo // twice what would be a loss
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGCONT))
 	require.Eventually(t, func() bool { return states() == "SSSSS" }, limit, 10*time.Millisecond, "they run again")
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))

@@ -108,7 +108,7 @@ func TestKilledWardensLeaveNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.NoError(t, c.Partition("n003")) // keeps the others from their launch
 			t.Cleanup(func() { require.NoError(t, c.Heal("n003")) })
-			r := start(t, c, n, "--connect-timeout", "10s", "--lost-after", "2s", "-n", "3", bin("rankprobe"), "sleep")
+			r := start(t, c, n, "--connect-timeout", "20s", "--lost-after", "5s", "-n", "3", bin("rankprobe"), "sleep")
 			for _, node := range []string{"n001", "n002"} {
 				require.Eventually(t, func() bool { return cgroups(t, c, node) != "" }, limit, 10*time.Millisecond)
 			}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -21,6 +22,10 @@ import (
 
 // nodes is the size of the cluster that most tests share.
 const nodes = 200
+
+// patient are variables of all golaunch, whose lines count more: on a busy machine a process
+// may be silent, or late, for longer than the defaults allow.
+var patient = []string{"GOLAUNCH_STALL_AFTER=1m", "GOLAUNCH_LOST_AFTER=1m"}
 
 // built holds what the tests run: golaunch and the native programs.
 var built string
@@ -43,6 +48,10 @@ func TestMain(m *testing.M) {
 	if built, err = programs.Make(); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e: build what the tests run:", err)
 		os.Exit(1)
+	}
+	for _, kv := range patient {
+		name, value, _ := strings.Cut(kv, "=")
+		os.Setenv(name, value)
 	}
 	code := m.Run()
 	if shared.cluster != nil {

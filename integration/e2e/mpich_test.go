@@ -91,7 +91,7 @@ func TestMPICHThatHangsIsExplained(t *testing.T) {
 		}{
 			"left as it is":  {[]string{"--no-mpich-fix", bin("mpilate"), "1000"}, hang + "that is " + mpich + "golaunch ends it without --mpi none$", false},
 			"a script":       {[]string{"sh", "-c", "unset GOLAUNCH_MPI_PIPE; " + bin("mpilate") + " 1000; true"}, hang + "that is " + mpich + "--mpi mpich ends it$", false},
-			"late, not hung": {[]string{bin("mpilate"), "15"}, hang + `they hang although libmpichfinalize\.so is loaded, which should end ` + mpich + "please report where gdb shows it$", true},
+			"late, not hung": {[]string{bin("mpilate"), "25"}, hang + `they hang although libmpichfinalize\.so is loaded, which should end ` + mpich + "please report where gdb shows it$", true},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

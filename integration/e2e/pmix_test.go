@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,7 +16,7 @@ import (
 )
 
 // pmixLimit bounds a job, which says then what each rank waits for.
-const pmixLimit = "1m"
+const pmixLimit = "3m"
 
 // pmixMPI is an MPI library whose ranks are served over PMIx.
 type pmixMPI struct {
@@ -56,7 +57,7 @@ func nothingOfPMIxLeft(t *testing.T, c *cluster.Cluster, names ...string) {
 	t.Helper()
 	noFilesLeft(t, c, names...)
 	for _, name := range names {
-		require.Empty(t, pmixFiles(t, c, name), "left on %s", name)
+		require.Eventually(t, func() bool { return pmixFiles(t, c, name) == "" }, limit, 100*time.Millisecond, "left on %s", name)
 	}
 }
 

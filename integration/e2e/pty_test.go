@@ -207,7 +207,11 @@ func TestTerminalIsRestored(t *testing.T) {
 		"its time is over": {func(*seat) {}, 124, `golaunch: .* within 3s.*\r\n`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			words := []string{"-n", "1", "-H", "n001", "--ssh-config", c.SSHConfig(), "--lost-after", "2s", "--grace", "1h"}
+			lostAfter := "1h"
+			if name == "its link is cut" {
+				lostAfter = "2s"
+			}
+			words := []string{"-n", "1", "-H", "n001", "--ssh-config", c.SSHConfig(), "--lost-after", lostAfter, "--grace", "1h"}
 			if x.code == 124 {
 				words = append(words, "--timeout", "3s")
 			}

@@ -74,7 +74,7 @@ func TestUnusedHostsReplaceDeadOnes(t *testing.T) {
 				require.Zero(t, r.code, r.stderr)
 			})
 		}
-		soon := []string{"--connect-timeout", "5s"} // nobody takes n002's place: it is waited for
+		soon := []string{"--connect-timeout", "15s"} // nobody takes n002's place: it is waited for
 		t.Run("too few", func(t *testing.T) {
 			t.Parallel()
 			r := run(t, slices.Concat(soon, grown, []string{"4", "hostname"})...)
@@ -99,7 +99,7 @@ func TestAHostDiesAsOthersAreReplaced(t *testing.T) {
 	c := ownCluster(t, 6)
 	require.NoError(t, c.Kill("n002"))
 	require.NoError(t, c.Partition("n004"))
-	cmd := c.Command(cluster.Head, bin("golaunch"), "--ssh-config", c.SSHConfig(), "--allow-dead-nodes", "-v", "--connect-timeout", "3s", "-H", "n[001-006]", "-n", "3", "hostname")
+	cmd := c.Command(cluster.Head, bin("golaunch"), "--ssh-config", c.SSHConfig(), "--allow-dead-nodes", "-v", "--connect-timeout", "12s", "-H", "n[001-006]", "-n", "3", "hostname")
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	lines, ended := hear(t, cmd, cmd.Cmd, func(line string) {

@@ -116,6 +116,7 @@ func local(t *testing.T, stdin string, args ...string) result {
 func onNode(t *testing.T, c *cluster.Cluster, node string, args ...string) result {
 	t.Helper()
 	cmd := c.Command(node, append([]string{bin("golaunch")}, args...)...)
+	cmd.Env = append(cmd.Env, patient...)
 	return finish(t, cmd, cmd.Cmd, "")
 }
 

@@ -258,7 +258,7 @@ func lostIsNamed(t *testing.T, output, program string) {
 	const n = 5
 	c := theCluster(t)
 	cmd := c.Command(cluster.Head, bin("golaunch"), "-H", hostsArg(n), "--ssh-config", c.SSHConfig(), "-n", fmt.Sprint(n), "--degree", "2",
-		"sh", "-c", "trap '' TERM; exec "+program) // it ends by itself, or is killed
+		"--grace", "1m", "sh", "-c", "trap '' TERM; exec "+program) // it ends by itself, or is killed
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	pipe, err := cmd.StdoutPipe()

@@ -330,9 +330,11 @@ func TestSpawnedWorldFailsAfterFinalize(t *testing.T) {
 func TestLossOfANewNode(t *testing.T) {
 	host, err := os.Hostname()
 	require.NoError(t, err)
-	// A rank's parent is the warden, whose parent is the agent.
-	killer := "kill -9 $(sed -n 's/^PPid:.//p' /proc/$PPID/status); sleep 1000"
-	r := local(t, "", "-n", "1", "--nodes", "3", bin("spawnclient"), "1", "host="+host+".2", "--", "sh", "-c", killer)
+	// A rank's parent is the warden, whose parent is the agent. It is killed once golaunch knows that the rank runs.
+	spawned := filepath.Join(t.TempDir(), "spawned")
+	killer := "until [ -e " + spawned + " ]; do sleep 0.01; done; kill -9 $(sed -n 's/^PPid:.//p' /proc/$PPID/status); sleep 1000"
+	r := local(t, "", "-n", "1", "--nodes", "3", "sh", "-c", `"$@"; : >"$0"; exec sleep 1000`, spawned,
+		bin("spawnclient"), "1", "host="+host+".2", "--", "sh", "-c", killer)
 	require.Equal(t, 125, r.code, r.stderr)
 	require.Contains(t, r.stderr, "host "+host+".2 (rank 1.0): lost: the link to its agent broke")
 }

@@ -63,9 +63,9 @@ func TestATimeLimitTellsWhatRanksDo(t *testing.T) {
 	)
 	run := func(t *testing.T, argv []string, want [4]string) {
 		t.Parallel()
-		r := local(t, "", append([]string{"-n", "4", "--nodes", "2", "--timeout", "10s", "--stall-after", "0"}, argv...)...)
+		r := local(t, "", append([]string{"-n", "4", "--nodes", "2", "--timeout", "15s", "--stall-after", "0"}, argv...)...)
 		require.Equal(t, 124, r.code, r.stderr)
-		require.Contains(t, r.stderr, "golaunch: the job has not ended within 10s: it is killed\n")
+		require.Contains(t, r.stderr, "golaunch: the job has not ended within 15s: it is killed\n")
 		states := statesAtTheEnd(t, r.stderr)
 		for rank, text := range want {
 			require.Regexp(t, "^"+text, states[rank], "rank %d\n%s", rank, r.stderr)
@@ -117,7 +117,7 @@ func TestATimeLimitTellsWhatRanksDo(t *testing.T) {
 func TestASilentNodeIsNamedAtTheTimeLimit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	j := startLocal(t, 3, "--nodes", "3", "--degree", "1", "--timeout", "6s", "--grace", "1s", "--lost-after", "8s",
+	j := startLocal(t, 3, "--nodes", "3", "--degree", "1", "--timeout", "15s", "--grace", "1s", "--lost-after", "20s",
 		"sh", "-c", "echo $PPID >"+dir+"/$RANK; echo here; exec sleep 1000")
 	warden, err := os.ReadFile(filepath.Join(dir, "2"))
 	require.NoError(t, err)

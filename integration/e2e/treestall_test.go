@@ -71,7 +71,7 @@ func TestWhoKeepsOthersInInitIsNamed(t *testing.T) {
 		})
 	}
 	// A job whose time is up says it, too.
-	r := local(t, "", "--nodes", "2", "--timeout", "5s", "--stall-after", "0", "-n", "1", bin("pmiclient"), ":", "-n", "1", "sleep", "1000")
+	r := local(t, "", "--nodes", "2", "--timeout", "10s", "--stall-after", "0", "-n", "1", bin("pmiclient"), ":", "-n", "1", "sleep", "1000")
 	require.Equal(t, 124, r.code)
 	require.Regexp(t, `(?m)^golaunch: at that time: rank 0 waits in MPI_Init for rank 1 on \S+, which has not called it`, r.stderr)
 }
@@ -88,10 +88,10 @@ func TestStallsOfSpawnedWorldsAreNamed(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(script, built+"/", ""), func(t *testing.T) {
 			t.Parallel()
-			r := local(t, "", four("-n", "1", "--timeout", "4s", "--stall-after", "200ms", "sh", "-c", script)...)
+			r := local(t, "", four("-n", "1", "--timeout", "10s", "--stall-after", "1s", "sh", "-c", script)...)
 			require.Equal(t, 124, r.code, r.stderr)
-			require.Len(t, regexp.MustCompile("golaunch: after 200ms: "+message).FindAllString(r.stderr, -1), 1, r.stderr)
-			require.Regexp(t, "golaunch: at that time: "+message, r.stderr)
+			require.Len(t, regexp.MustCompile("golaunch: after 1s: "+says).FindAllString(r.stderr, -1), 1, r.stderr)
+			require.Regexp(t, "golaunch: at that time: "+says, r.stderr)
 		})
 	}
 }
@@ -99,7 +99,7 @@ func TestStallsOfSpawnedWorldsAreNamed(t *testing.T) {
 // TestWhatATimeoutFindsIsNamed is the same at the end of a job whose time is up.
 func TestWhatATimeoutFindsIsNamed(t *testing.T) {
 	t.Parallel()
-	r := local(t, "", "-n", "5", "--nodes", "3", "--timeout", "4s", "--stall-after", "0", bin("treeleave"), "barrier", "absent")
+	r := local(t, "", "-n", "5", "--nodes", "3", "--timeout", "10s", "--stall-after", "0", bin("treeleave"), "barrier", "absent")
 	require.Equal(t, 124, r.code)
 	require.Contains(t, r.stderr, "golaunch: at that time: barrier, operation 0 of the world, waits for rank 4, which has not entered it\n")
 	require.NotContains(t, r.stderr, "golaunch: after ")

@@ -72,7 +72,8 @@ func TestUnbufferedIsByteForByte(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "data"), data, 0o600))
 	r := local(t, "", "--unbuffered", "-n", "2", "-o", filepath.Join(dir, "out.%r"), "--wdir", dir,
-		"sh", "-c", "test -t 1 && ! test -t 2 || exit 3; echo err >&2; head -c 1000000 data; (tail -c +1000001 data) &")
+		"sh", "-c", "test -t 1 && ! test -t 2 || exit 3; echo err >&2; head -c 1046576 data; "+
+			"(: >begun.$RANK; exec tail -c +1046577 data) & until test -e begun.$RANK; do sleep 0.01; done")
 	require.Zero(t, r.code, r.stderr)
 	require.Equal(t, "err\nerr\n", r.stderr)
 	for _, name := range []string{"out.0", "out.1"} {
