@@ -127,7 +127,7 @@ golaunch --bootstrap sge -H n999 hostname; echo other $?`, "-pe", "spread", "8")
 
 	out = at(t, s.Cluster).qsub(`
 golaunch -v hostname; echo loose $?
-golaunch --connect-timeout 1s --bootstrap sge hostname; echo sge $?`, "-pe", "loose", "8").wait()
+golaunch --connect-timeout 10s --bootstrap sge hostname; echo sge $?`, "-pe", "loose", "8").wait()
 	require.Contains(t, out, "golaunch: agents are started by ssh\n")
 	require.Contains(t, out, "loose 125\n")
 	require.Contains(t, out, "qrsh starts tasks where the parallel environment has control_slaves TRUE; --bootstrap ssh does without")
@@ -250,8 +250,8 @@ func TestGridEngineLosesANode(t *testing.T) {
 	s := own(t, cluster.Config{Nodes: 3, GridEngine: true})
 	wait, goOn := held(s)
 	j := s.qsub("golaunch -l sh -c 'echo up; exec sleep 1000'; echo later $?\n"+wait+`
-golaunch --connect-timeout 3s -l hostname; echo without $?
-golaunch --connect-timeout 3s --allow-dead-nodes -n 6 --map-by node -l hostname; echo allowed $?`, "-pe", "spread", "12")
+golaunch --connect-timeout 15s -l hostname; echo without $?
+golaunch --connect-timeout 15s --allow-dead-nodes -n 6 --map-by node -l hostname; echo allowed $?`, "-pe", "spread", "12")
 	j.says("] up\n", 12)
 	hosts, err := s.head("qstat", "-g", "t")
 	require.NoError(t, err)

@@ -19,8 +19,8 @@ import (
 
 const (
 	// limit bounds every wait: a hang is a failure. Slurm's shortest time limit is a minute,
-	// and it looks every half minute for jobs whose time is up.
-	limit = 2 * time.Minute
+	// it looks every half minute for jobs whose time is up, and jobs wait for each other's CPUs.
+	limit = 5 * time.Minute
 	// sharedNodes are those of the cluster that tests share which break nothing.
 	sharedNodes = 5
 )

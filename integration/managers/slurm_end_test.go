@@ -25,12 +25,13 @@ echo "[$RANK] up"
 while :; do sleep 0.1; done
 `
 
-// heeding writes that program and returns its path.
+// heeding writes that program and returns golaunch's arguments that run it: its ranks have
+// time, less than the 20 s that Slurm waits.
 func (s *site) heeding() string {
 	s.t.Helper()
 	path := filepath.Join(s.dir, "heeds")
 	require.NoError(s.t, os.WriteFile(path, fmt.Appendf(nil, heeds, s.dir), 0o755))
-	return path
+	return "--grace 15s " + path
 }
 
 // heard asserts what each rank has written of its signals.
@@ -82,7 +83,7 @@ func TestAKilledLauncher(t *testing.T) {
 	s := theSite(t)
 	j := s.submit("golaunch "+s.heeding()+`; echo status $?; while [ ! -e go ]; do sleep 0.1; done`, "-N2", "--ntasks-per-node=1")
 	j.says("] up\n", 2)
-	j.onFirst("golaunch "+s.dir, syscall.SIGKILL)
+	j.onFirst("golaunch --grace", syscall.SIGKILL)
 	j.says("status 137\n", 1)
 	for rank := range 2 {
 		j.eventually("its ranks have their time", func() bool {
@@ -123,7 +124,7 @@ func TestRequeueAfterADeath(t *testing.T) {
 	needSlurm(t)
 	s := own(t, cluster.Config{Nodes: 5, Slurm: true, SlurmSilence: 10 * time.Second})
 	j := s.submit(`[ "$SLURM_RESTART_COUNT" = 1 ] && { golaunch -l hostname; echo status $?; exit; }
-golaunch --lost-after 3s -l sh -c 'echo up; exec sleep 1000'
+golaunch --lost-after 5s -l sh -c 'echo up; exec sleep 1000'
 [ $? = 125 ] && scontrol requeue $SLURM_JOB_ID`, "-N4", "--ntasks-per-node=4", "--requeue", "--no-kill", "--open-mode=append")
 	j.says("] up\n", 16)
 	require.NoError(t, s.Kill("n003"))

@@ -61,7 +61,7 @@ func TestANodeDiesLater(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := ownSite(t, 3)
-			j := s.submit(`golaunch --lost-after 3s -l sh -c "echo up; exec sleep 1000"; echo status $?`, "-N3", "--ntasks-per-node=1", "--no-kill")
+			j := s.submit(`golaunch --lost-after 5s -l sh -c "echo up; exec sleep 1000"; echo status $?`, "-N3", "--ntasks-per-node=1", "--no-kill")
 			j.says("] up\n", 3)
 			require.NoError(t, strike(s))
 			j.says("status ", 1)

@@ -249,7 +249,9 @@ func TestNothingSecretIsShown(t *testing.T) {
 		for _, p := range j.processes(n.Name) {
 			line := strings.Join(p.Cmdline, " ")
 			env, err := p.Environ()
-			require.NoError(t, err)
+			if err != nil { // a sleep of a rank that has ended
+				continue
+			}
 			require.NotRegexp(t, "[0-9a-f]{64}", line)
 			require.NotRegexp(t, "[0-9a-f]{64}", strings.Join(env, "\n"))
 			if strings.Contains(line, "nla-agent --") && !strings.Contains(line, "srun") {
@@ -262,22 +264,29 @@ func TestNothingSecretIsShown(t *testing.T) {
 	j.wait()
 }
 
-// Lines of srun do in an allocation what srun does with them: the same ranks on the same
-// nodes, who know so, with the same input and output. A line is tried again where they
-// differ: srun passes over a node on which the step before is not cleared away yet.
-func TestLinesOfSrun(t *testing.T) {
-	t.Parallel()
-	s := theSite(t)
-	const printPlace = `'echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURMD_NODENAME $SLURM_NTASKS $SLURM_NNODES $SLURM_TASKS_PER_NODE $SLURM_STEP_NODELIST'`
-	both := `who=` + printPlace + `
-line() {
-	for try in 1 2 3 4 5; do
-		srun "$@" <${in-/dev/null} 2>&1 | grep -v "^srun: Warning" | sort >real
-		` + bin("golaunch") + ` srun "$@" <${in-/dev/null} 2>&1 | sort >ours
+// asSrun has a script compare a line of srun with golaunch's: line FLAGS PROGRAM. It is tried
+// again where they differ: srun passes over a node on which the step before is not cleared
+// away yet. What both read is in the file that $in names.
+func asSrun(flags string) string {
+	return `line() {
+	for try in 1 2 3 4 5 6 7 8; do
+		srun ` + flags + ` "$@" <${in-/dev/null} 2>&1 | grep -v "^srun: Warning" | sort >real
+		` + bin("golaunch") + ` srun ` + flags + ` "$@" <${in-/dev/null} 2>&1 | sort >ours
 		cmp -s real ours && { echo same; return; }
+		sleep $try
 	done
 	echo "srun $*:"; cat real; echo "ours:"; cat ours
 }
+`
+}
+
+// Lines of srun do in an allocation what srun does with them: the same ranks on the same
+// nodes, who know so, with the same input and output.
+func TestLinesOfSrun(t *testing.T) {
+	t.Parallel()
+	s := theSite(t)
+	const who = `'echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURMD_NODENAME $SLURM_NTASKS $SLURM_NNODES $SLURM_TASKS_PER_NODE $SLURM_STEP_NODELIST'`
+	both := "who=" + who + "\n" + asSrun("") + `
 mkdir lines.$SLURM_JOB_ID; cd lines.$SLURM_JOB_ID; echo input >in
 `
 	const six = "-N3 -n6"
@@ -321,11 +330,7 @@ func TestDistributions(t *testing.T) {
 		"--het-group=0 -n2 hostname : --het-group=1 -n1 hostname", "-n2 hostname : -n3 hostname", "--het-group=0,1 -n1 hostname",
 		"--het-group=1 hostname", "hostname", "-n2 hostname", "--het-group=1 -n2 hostname", "--het-group=1 -N1 -n2 hostname",
 	}
-	script := `line() {
-	srun -l "$@" </dev/null 2>&1 | grep -v "^srun: Warning" | sort >real
-	` + bin("golaunch") + ` srun -l "$@" </dev/null 2>&1 | sort >ours
-	cmp -s real ours && echo same || { echo "srun $*:"; cat real; echo "ours:"; cat ours; }
-}
+	script := asSrun("-l") + `
 mkdir het.$SLURM_JOB_ID; cd het.$SLURM_JOB_ID
 `
 	for _, flags := range list {
