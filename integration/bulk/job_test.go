@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,14 +41,14 @@ func TestExitCode(t *testing.T) {
 // Hosts whose agents never call are named, each with what is known of it.
 func TestHostsThatNeverCall(t *testing.T) {
 	s := setting{
-		Hosts: names(9), Degree: 2, Program: []string{"sh", "-c", "echo of $PMI_SIZE"}, Connect: 3e9,
+		Hosts: names(9), Degree: 2, Program: []string{"sh", "-c", "echo of $PMI_SIZE"}, Connect: 10 * time.Second,
 		Script: `case $h in h0) echo "no room" >&2; exit 3;; h4) exit 0;; h5) exec sleep 1000;; esac;`,
 	}
 	r := start(t, s)
 	require.Equal(t, 125, r.wait(), r.stderr.String())
 	for _, words := range []string{
 		"3 of 9 hosts", "host h0: run command: exit status 3: no room\n",
-		"hosts h[4-5]: connect: its agent has not called within 3s", "--connect-timeout",
+		"hosts h[4-5]: connect: its agent has not called within 10s", "--connect-timeout",
 	} {
 		require.Contains(t, r.stderr.String(), words)
 	}

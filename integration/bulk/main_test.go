@@ -32,7 +32,7 @@ const (
 	// markVariable is in the environment of all that belongs to one job.
 	markVariable = "GOLAUNCH_BULK_TEST"
 	// limit bounds every wait.
-	limit = 30 * time.Second
+	limit = 3 * time.Minute
 )
 
 // built holds the native programs.

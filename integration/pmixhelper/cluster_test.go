@@ -133,6 +133,15 @@ func (c *cluster) until(so func() bool) {
 	}
 }
 
+// untilClients carries out what comes until the helpers have told so much of each rank of a
+// world, which may have ended before that is read.
+func (c *cluster) untilClients(w *world, times int) {
+	c.t.Helper()
+	c.until(func() bool {
+		return !slices.ContainsFunc(w.ranks, func(r *rank) bool { return len(r.client) < times })
+	})
+}
+
 // start registers a world and starts its ranks when that is done everywhere. Each node
 // has a block of it.
 func (c *cluster) start(name string, argv []string, dir string, env []string, size int, parent pmix.Proc, started func(err string)) {

@@ -36,6 +36,7 @@ func TestRanksOfTwoNodesMeet(t *testing.T) {
 		c, w := job(t, k, 4, k.build(t, filepath.Join(root(t), "native", "programs", "mpisum.c")), "-a")
 		c.good(w)
 		require.Contains(t, w.output(), "rank 3 of 4")
+		c.untilClients(w, 2)
 		for _, r := range w.ranks {
 			require.Contains(t, r.out.String(), "sum 10 ok")
 			require.Equal(t, []bool{false, true}, r.client)
@@ -170,6 +171,7 @@ func TestCalls(t *testing.T) {
 		})
 		t.Run("vanish", func(t *testing.T) {
 			c, w := job(t, k, 4, program, "vanish")
+			c.untilClients(w, 1)
 			for _, r := range w.ranks {
 				require.Zero(t, r.code)
 				require.Equal(t, []bool{false}, r.client, "it has not finalized")
