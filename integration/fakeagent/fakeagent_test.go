@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	limit       = 2 * time.Minute // of a job: it ends long before, or hangs
+	limit       = 2 * time.Minute // of a job: it ends long before, or hangs; and of what it leaves, for a while
 	memoryLimit = 128             // MiB that golaunch, or an agent, may take
 )
 
@@ -174,7 +174,7 @@ func (l lab) job(t *testing.T, forgery, hosts, fake string, other int, words ...
 		words = []string{"--degree", "2", "hostname"}
 	}
 	argv := append([]string{l.golaunch, "-H", hosts, "--ssh-config", l.SSHConfig(), "-N", "2", "--oversubscribe",
-		"--connect-timeout", "5s"}, words...)
+		"--connect-timeout", "10s"}, words...)
 	j, err := trial.Start(l.Cluster, argv, nil, func(string) bool { return true })
 	require.NoError(t, err)
 	peaks, err := trial.Watch(l.Cluster)
@@ -185,7 +185,7 @@ func (l lab) job(t *testing.T, forgery, hosts, fake string, other int, words ...
 	if u, ok := j.Cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		r.mib["golaunch"] = float64(u.Maxrss) / 1024
 	}
-	_, _, left := j.AwaitNothing(ended, 30*time.Second)
+	_, _, left := j.AwaitNothing(ended, limit)
 	log, err := restore()
 	r.log = "\n" + log
 	t.Logf("exit status %d, MiB %v\n%sThe fake: %s", code, r.mib, r.stderr, log)
@@ -196,9 +196,9 @@ func (l lab) job(t *testing.T, forgery, hosts, fake string, other int, words ...
 		require.NoError(t, j.Clear())
 	}
 	require.NoError(t, left)
-	require.NoError(t, trial.AwaitNothingHeld(l.Cluster, held, ended, 30*time.Second))
-	for part, mib := range r.mib {
-		require.LessOrEqual(t, mib, float64(memoryLimit), "MiB that %s took", part)
+	require.NoError(t, trial.AwaitNothingHeld(l.Cluster, held, ended, limit))
+	for what, mib := range r.mib {
+		require.LessOrEqual(t, mib, float64(memoryLimit), "MiB that %s took", what)
 	}
 	return r
 }

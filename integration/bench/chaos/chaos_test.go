@@ -29,7 +29,7 @@ func TestChaos(t *testing.T) {
 	bin, err := programs.Make()
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(bin) })
-	s := settings{time: time.Minute, seed: rand.Uint64() >> 32, nodes: 6, limits: limits{hang: time.Minute, left: 20 * time.Second}, tell: t.Logf}
+	s := settings{time: time.Minute, seed: rand.Uint64() >> 32, nodes: 6, limits: limits{hang: 3 * time.Minute, left: time.Minute}, tell: t.Logf}
 	counted, err := s.chaos(t.Context(), filepath.Join(bin, "golaunch"), "", bin, bin)
 	require.NoError(t, err)
 	require.NoError(t, counted.err(), "seed %d", s.seed)

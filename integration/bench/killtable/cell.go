@@ -28,8 +28,8 @@ const (
 // upLimit bounds the time for golaunch to replace killed agents, endLimit the time to
 // end after the blow. A cell that reaches them failed.
 const (
-	upLimit  = time.Minute
-	endLimit = time.Minute
+	upLimit  = 3 * time.Minute
+	endLimit = 3 * time.Minute
 )
 
 // phase is the state of a job when the blow falls.
@@ -80,6 +80,7 @@ type cell struct {
 	cluster   *cluster.Cluster
 	golaunch  string
 	allowance time.Duration // from detection to the last process's end
+	lostAfter time.Duration // the job's --lost-after
 	native    string        // directory of the programs of native/
 	blow      blow
 	phase     phase
@@ -162,7 +163,7 @@ func (c *cell) strike(patience time.Duration) (time.Duration, error) {
 	}
 	detected := struck
 	if c.blow.silent {
-		detected = struck.Add(lostAfter)
+		detected = struck.Add(c.lostAfter)
 	}
 	type end struct {
 		code int
@@ -259,7 +260,7 @@ func (c *cell) command() []string {
 	if c.way == overSlurm {
 		way = []string{"--bootstrap", "slurm"}
 	}
-	flags := []string{"-n", strconv.Itoa(rankCount), "-N", strconv.Itoa(perNode), "--degree", "2", "--lost-after", lostAfter.String()}
+	flags := []string{"-n", strconv.Itoa(rankCount), "-N", strconv.Itoa(perNode), "--degree", "2", "--lost-after", c.lostAfter.String()}
 	return slices.Concat([]string{c.golaunch}, way, flags, c.program)
 }
 

@@ -142,7 +142,7 @@ func (s settings) repeat(ctx context.Context, c *cluster.Cluster, way string, b 
 		if err := ctx.Err(); err != nil {
 			return "", 0, err
 		}
-		cell := &cell{ctx: ctx, cluster: c, golaunch: filepath.Join(s.bin, "golaunch"), native: filepath.Join(s.bin, "native"), allowance: allowance, blow: b, phase: p, way: way}
+		cell := &cell{ctx: ctx, cluster: c, golaunch: filepath.Join(s.bin, "golaunch"), native: filepath.Join(s.bin, "native"), allowance: allowance, lostAfter: lostAfter, blow: b, phase: p, way: way}
 		took, err := cell.run(patience)
 		if err != nil {
 			failed++

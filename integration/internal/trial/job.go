@@ -20,7 +20,7 @@ import (
 
 // startLimit bounds how long a job may take to reach its phase, and what a blow
 // is to strike to appear.
-const startLimit = time.Minute
+const startLimit = 3 * time.Minute
 
 // Job is one run of golaunch on the cluster's head.
 type Job struct {
