@@ -102,7 +102,7 @@ func (j *localJob) tell(t *testing.T, sig syscall.Signal, answer string) {
 	}
 	j.told = true
 	if !assert.Eventually(t, func() bool {
-		answered := strings.Contains(j.said(t), answer)
+		answered := strings.Contains(j.errorText(t), answer)
 		if !answered && time.Since(told) > patience {
 			told, patience = time.Now(), busy
 			_ = j.Process.Signal(sig)
@@ -204,7 +204,7 @@ func TestRanksThatOutliveTheGraceAreTold(t *testing.T) {
 	j := startLocal(t, 3, "--grace", "3s", "sh", "-c", rank)
 	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
 	j.ends(t, 143)
-	require.Contains(t, j.said(t), "golaunch: 2 ranks had not ended 3s after SIGTERM, and were killed: --grace TIME gives more\n")
+	require.Contains(t, j.errorText(t), "golaunch: 2 ranks had not ended 3s after SIGTERM, and were killed: --grace TIME gives more\n")
 	j = startLocal(t, 2, "--grace", "1h", bin("rankprobe"), "stubborn")
 	j.tell(t, syscall.SIGTERM, answers[0])
 	j.tell(t, syscall.SIGTERM, answers[1])

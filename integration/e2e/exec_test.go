@@ -149,7 +149,7 @@ func TestExecFailures(t *testing.T) {
 	ssh := "ssh -F " + c.SSHConfig()
 	for _, x := range []struct {
 		timeout, command string
-		says             []string
+		messages         []string
 	}{
 		{soon, "no-such-program {host} {command}", []string{
 			"3 of 3 hosts", "hosts n001,nowhere,n002: run command: no-such-program cannot be run: executable file not found in $PATH (is it installed"}},

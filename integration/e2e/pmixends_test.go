@@ -105,7 +105,7 @@ func TestPMIxKilledPartsLeaveNothing(t *testing.T) {
 						b.strike(t)
 					}
 					require.Equal(t, b.code, r.wait(t), r.stderr.String())
-					require.Regexp(t, b.says, r.stderr.String())
+					require.Regexp(t, b.message, r.stderr.String())
 					nothingOfPMIxLeft(t, c, firstNodes(c, n)...)
 				})
 			}
@@ -135,7 +135,7 @@ func TestPMIxHelperThatIsStopped(t *testing.T) {
 	done; exec ` + bin("pmixclient")
 	cmd := exec.Command(bin("golaunch"), "--pmix", "-n", "1", "--stall-after", "3s", "sh", "-c", stop)
 	silent := regexp.MustCompile(`^golaunch: host \S+: the PMIx helper \(golaunch-pmix, \S*libpmix\S+, pid (\d+)\) has not answered for 3s: .* \(kill -CONT (\d+)\)`)
-	said, ended := hear(t, cmd, cmd, func(line string) {
+	lines, ended := hear(t, cmd, cmd, func(line string) {
 		if m := silent.FindStringSubmatch(line); m != nil {
 			require.Equal(t, m[1], m[2])
 			pid, err := strconv.Atoi(m[2])

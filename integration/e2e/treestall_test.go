@@ -90,8 +90,8 @@ func TestStallsOfSpawnedWorldsAreNamed(t *testing.T) {
 			t.Parallel()
 			r := local(t, "", four("-n", "1", "--timeout", "10s", "--stall-after", "1s", "sh", "-c", script)...)
 			require.Equal(t, 124, r.code, r.stderr)
-			require.Len(t, regexp.MustCompile("golaunch: after 1s: "+says).FindAllString(r.stderr, -1), 1, r.stderr)
-			require.Regexp(t, "golaunch: at that time: "+says, r.stderr)
+			require.Len(t, regexp.MustCompile("golaunch: after 1s: "+message).FindAllString(r.stderr, -1), 1, r.stderr)
+			require.Regexp(t, "golaunch: at that time: "+message, r.stderr)
 		})
 	}
 }

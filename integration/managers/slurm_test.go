@@ -285,8 +285,8 @@ func asSrun(flags string) string {
 func TestLinesOfSrun(t *testing.T) {
 	t.Parallel()
 	s := theSite(t)
-	const who = `'echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURMD_NODENAME $SLURM_NTASKS $SLURM_NNODES $SLURM_TASKS_PER_NODE $SLURM_STEP_NODELIST'`
-	both := "who=" + who + "\n" + asSrun("") + `
+	const printPlace = `'echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURMD_NODENAME $SLURM_NTASKS $SLURM_NNODES $SLURM_TASKS_PER_NODE $SLURM_STEP_NODELIST'`
+	both := "who=" + printPlace + "\n" + asSrun("") + `
 mkdir lines.$SLURM_JOB_ID; cd lines.$SLURM_JOB_ID; echo input >in
 `
 	const six = "-N3 -n6"
