@@ -25,6 +25,7 @@ type life struct {
 	timers      endTimers
 	tearDown    tearDown // the time that children have to end
 	unfit       error    // why this node can have no ranks: the agent ends before the launch
+	bereft      error    // why it can have no more: its warden was lost, and swept up after
 	alone       bool     // the children have ended or are given up
 	demanded    bool     // a manager has told this agent to terminate
 	orphaned    bool     // and the parent is lost since

@@ -24,6 +24,9 @@ func (a *Agent) begin(n job.Number) (*jobs.Job, error) {
 	if a.life.end.WardenHere() {
 		_ = a.life.warden.OpenJob(n) // a warden that is lost shows otherwise
 	}
+	if a.life.bereft != nil {
+		j.NodeLost(a.life.bereft)
+	}
 	return j, nil
 }
 

@@ -110,8 +110,9 @@ func (l *life) sweep(why error) {
 			l.n.note(overlay.NoteAlways, "%v", err)
 		}
 	}
+	l.bereft = errors.New(text)
 	for _, j := range l.n.jobs.list() {
-		j.NodeLost(errors.New(text))
+		j.NodeLost(l.bereft)
 	}
 }
 

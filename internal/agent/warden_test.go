@@ -15,6 +15,8 @@ import (
 	"github.com/golaunch/golaunch/internal/agent/agenttest"
 	"github.com/golaunch/golaunch/internal/agent/ending"
 	"github.com/golaunch/golaunch/internal/job"
+	"github.com/golaunch/golaunch/internal/link"
+	"github.com/golaunch/golaunch/internal/link/memlink"
 	"github.com/golaunch/golaunch/internal/overlay"
 	"github.com/golaunch/golaunch/internal/proc"
 	"github.com/golaunch/golaunch/tree"
@@ -144,6 +146,27 @@ func TestALostWardenIsToldOf(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, f.Text, errGone.Error())
 	require.Contains(t, f.Text, errLeft.Error())
+}
+
+// The launcher is told of a lost warden in each job, one that comes later, too.
+func TestALostWardenIsToldOfInLaterJobs(t *testing.T) {
+	a, _ := agentOf(t, lostWarden{})
+	near, far := memlink.Pair()
+	a.parent = overlay.NewEdge(near, tree.Up, overlay.OfParent(), overlay.NewInbox(func() {}), nil, nil)
+	defer a.parent.Close()
+	a.life.wardenLost(errGone)
+	_, err := a.begin(2)
+	require.NoError(t, err)
+	for _, n := range []job.Number{1, 2} {
+		frame, err := far.Recv(link.Control)
+		require.NoError(t, err)
+		h, body, err := tree.ParseHeader(frame)
+		require.NoError(t, err)
+		f, err := overlay.Decode[job.Failure](body)
+		require.NoError(t, err)
+		require.Equal(t, n, h.Job)
+		require.Contains(t, f.Text, errGone.Error())
+	}
 }
 
 // launch has an agent learn of its first job, with a rank on each of some hosts.
