@@ -90,7 +90,7 @@ func (j *localJob) ends(t *testing.T, code int) {
 }
 
 // tell sends golaunch a signal and waits until it answers: signals of one kind
-// that come faster than they are taken are one, and so are those that end the job
+// that come faster than they are taken count as one, and so do those that end the job
 // and come within a second, so that it is told again. If it has not answered then it is
 // busy, and one more would be one too many.
 func (j *localJob) tell(t *testing.T, sig syscall.Signal, answer string) {
@@ -114,7 +114,7 @@ func (j *localJob) tell(t *testing.T, sig syscall.Signal, answer string) {
 	}
 }
 
-// busy is how long golaunch may take to answer a signal.
+// busy bounds the time in which golaunch answers a signal.
 const busy = 20 * time.Second
 
 // answers are those to the first, second and third demand to end the job.

@@ -311,7 +311,7 @@ func TestNobodyIsFloodedOut(t *testing.T) {
 						p := open(t)
 						all := call(t, p.address, hold)
 						during := timed(p)
-						if name == "topo serve" { // which goes on
+						if name == "topo serve" { // it goes on
 							all()
 						}
 						p = open(t)

@@ -266,7 +266,7 @@ func TestNothingSecretIsShown(t *testing.T) {
 
 // asSrun has a script compare a line of srun with golaunch's: line FLAGS PROGRAM. It is tried
 // again where they differ: srun passes over a node on which the step before is not cleared
-// away yet. What both read is in the file that $in names.
+// away yet. Both read the file that $in names.
 func asSrun(flags string) string {
 	return `line() {
 	for try in 1 2 3 4 5 6 7 8; do

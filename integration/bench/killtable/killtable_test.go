@@ -75,7 +75,7 @@ func everyCell(t *testing.T, c *cluster.Cluster, bin, way string, columns []phas
 				if lacks(bin, p) {
 					t.Skip("skipped: pmixclient was not built; apt-get install libpmix-dev")
 				}
-				// How soon is for the command to say: this machine may be busy.
+				// The command measures the time: this machine may be busy.
 				cell := &cell{ctx: t.Context(), cluster: c, golaunch: filepath.Join(bin, "golaunch"), native: bin, allowance: unhurried, lostAfter: calm, blow: b, phase: p, way: way}
 				_, err := cell.run(unhurried)
 				require.NoError(t, err)
