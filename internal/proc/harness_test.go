@@ -206,6 +206,14 @@ func (f *fixture) until(goal string, cond func() bool) {
 	}
 }
 
+// answers has the warden answer: it has seen by then what had happened before.
+func (f *fixture) answers() {
+	f.t.Helper()
+	before := f.beats
+	require.NoError(f.t, f.Beat())
+	f.until("an answer", func() bool { return f.beats > before })
+}
+
 // ends waits until n ranks have ended or could not be started.
 func (f *fixture) ends(n int) {
 	f.t.Helper()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -42,6 +43,7 @@ func TestTheSocketIsClosedAndTheRankLives(t *testing.T) {
 	f.says(0, lines(1))
 	_, err := f.pmi[0].Read(make([]byte, 1))
 	require.Error(t, err, "the end of file that the warden sees, too")
+	f.answers() // it has seen it, while the rank lived
 	before := unix.Monotonic()
 	_, err = f.stdin[0].WriteString("go on\n")
 	require.NoError(t, err)
@@ -61,6 +63,8 @@ func TestTheSocketIsClosedAndTheRankLives(t *testing.T) {
 // The end of a child that nobody has reaped yet is known by its socket, also when only
 // another process has the other end any more.
 func TestEndsAreNotedBeforeTheReap(t *testing.T) {
+	runtime.LockOSThread() // whose delays count, as the warden's does
+	defer runtime.UnlockOSThread()
 	poll, err := unix.NewPoller()
 	require.NoError(t, err)
 	defer poll.Close()

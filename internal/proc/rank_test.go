@@ -366,17 +366,11 @@ func TestRanksIgnoreNoSignals(t *testing.T) {
 // Ranks that were still to start while the others are stopped start with SIGCONT.
 func TestStoppedJobStartsNoRank(t *testing.T) {
 	f := begin(t, Options{})
-	answered := func() {
-		t.Helper()
-		before := f.beats
-		require.NoError(t, f.Beat())
-		f.until("an answer", func() bool { return f.beats > before })
-	}
 	require.NoError(t, f.Signal(syscall.SIGSTOP))
 	require.NoError(t, f.SignalWorld(1, syscall.SIGCONT)) // about another world alone
 	f.launch(3, "/bin/true")
-	answered()
-	answered() // the launch was taken before the first one: a rank would have been started by now
+	f.answers()
+	f.answers() // the launch was taken before the first one: a rank would have been started by now
 	require.Empty(t, f.started)
 	require.NoError(t, f.Signal(syscall.SIGCONT))
 	f.ends(3)

@@ -1,12 +1,14 @@
 package stage_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -26,6 +28,11 @@ func TestEndStart(t *testing.T) {
 			_ = c.Process.Kill() // it may have ended
 			_ = c.Wait()
 		}()
+		// The kernel shows a command line a moment after a program was executed.
+		require.Eventually(t, func() bool {
+			line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", c.Process.Pid))
+			return err == nil && strings.HasPrefix(string(line), c.Args[0])
+		}, patience, time.Millisecond)
 	}
 	require.NoError(t, stage.EndStart(second+" "+first))
 	require.ErrorContains(t, found.Wait(), "killed")
