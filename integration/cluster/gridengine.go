@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	gridEngineTimeout = 90 * time.Second // for the daemons of all nodes to know each other
-	gridEngineArch    = "lx-amd64"       // Grid Engine's name of this architecture
-	// GridEngineSlots is the number of slots of each node.
+	gridEngineTimeout = 3 * time.Minute // for the daemons of all nodes to know each other
+	gridEngineArch    = "lx-amd64"      // what Grid Engine calls this architecture
+	// GridEngineSlots is how many slots each node has.
 	GridEngineSlots = 16
 )
 

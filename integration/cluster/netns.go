@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	startTimeout = 30 * time.Second // for one node's process 1 or sshd, on a busy machine
-	endTimeout   = 20 * time.Second // for killed processes to be gone
-	parallel     = 8                // nodes worked on at once
+	startTimeout = 2 * time.Minute // for one node's process 1 or sshd, on a busy machine
+	endTimeout   = time.Minute     // for killed processes to be gone
+	parallel     = 8               // nodes worked on at once
 )
 
 // marker is the environment variable by which Down finds every process 1.

@@ -23,7 +23,7 @@ var ErrSlurm = errors.New("start Slurm")
 // slurmTimeout returns the time in which the daemons of all nodes have to know each
 // other.
 func slurmTimeout(nodes int) time.Duration {
-	return time.Minute + time.Duration(nodes)*500*time.Millisecond
+	return 3*time.Minute + time.Duration(nodes)*500*time.Millisecond
 }
 
 // slurmPrograms are the programs of a cluster with Slurm, with the Debian package of

@@ -21,6 +21,8 @@ const (
 	// limit bounds every wait: a hang is a failure. Slurm's shortest time limit is a minute,
 	// it looks every half minute for jobs whose time is up, and jobs wait for each other's CPUs.
 	limit = 5 * time.Minute
+	// busy is how long Slurm's daemons may take to answer each other where all of them live.
+	busy = 30 * time.Second
 	// sharedNodes are those of the cluster that tests share which break nothing.
 	sharedNodes = 5
 )
@@ -110,7 +112,9 @@ func up(c cluster.Config) (*cluster.Cluster, error) {
 func theSite(t *testing.T) *site {
 	t.Helper()
 	needSlurm(t)
-	shared.once.Do(func() { shared.cluster, shared.err = up(cluster.Config{Nodes: sharedNodes, Slurm: true}) })
+	shared.once.Do(func() {
+		shared.cluster, shared.err = up(cluster.Config{Nodes: sharedNodes, Slurm: true, SlurmPatience: busy})
+	})
 	require.NoError(t, shared.err)
 	return at(t, shared.cluster)
 }

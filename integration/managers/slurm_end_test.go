@@ -122,7 +122,7 @@ golaunch -l hostname; echo status $?`
 func TestRequeueAfterADeath(t *testing.T) {
 	t.Parallel()
 	needSlurm(t)
-	s := own(t, cluster.Config{Nodes: 5, Slurm: true, SlurmSilence: 10 * time.Second})
+	s := own(t, cluster.Config{Nodes: 5, Slurm: true, SlurmSilence: 20 * time.Second})
 	j := s.submit(`[ "$SLURM_RESTART_COUNT" = 1 ] && { golaunch -l hostname; echo status $?; exit; }
 golaunch --lost-after 5s -l sh -c 'echo up; exec sleep 1000'
 [ $? = 125 ] && scontrol requeue $SLURM_JOB_ID`, "-N4", "--ntasks-per-node=4", "--requeue", "--no-kill", "--open-mode=append")

@@ -2,6 +2,7 @@ package launcherload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -30,6 +31,18 @@ func TestMain(m *testing.M) {
 	}
 }
 
+// heard measures again where golaunch has killed all agents, for they took long to end: this
+// machine is busy.
+func heard(t *testing.T, measure func() (load, error)) load {
+	t.Helper()
+	l, err := measure()
+	for try := 1; try < 5 && errors.Is(err, errNoWord); try++ {
+		l, err = measure()
+	}
+	require.NoError(t, err)
+	return l
+}
+
 // golaunch keeps few descriptors and little memory, however many nodes and ranks
 // there are.
 func TestWhatTheLauncherTakes(t *testing.T) {
@@ -37,8 +50,7 @@ func TestWhatTheLauncherTakes(t *testing.T) {
 	out, err := exec.Command("go", "build", "-o", golaunch, "../../../cmd/golaunch").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	for _, nodes := range []int{8, 512} { // 4,096 ranks, of whose agents none is refused
-		l, err := measure(t.Context(), golaunch, nodes, 8, 16)
-		require.NoError(t, err)
+		l := heard(t, func() (load, error) { return measure(t.Context(), golaunch, nodes, 8, 16) })
 		require.Positive(t, l.memory)
 		require.LessOrEqual(t, l.memory, l.bound(), "%d nodes", nodes)
 		require.Positive(t, l.descriptors)
@@ -54,8 +66,7 @@ func TestWhatCallsTake(t *testing.T) {
 	out, err := exec.Command("go", "build", "-o", golaunch, "../../../cmd/golaunch").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	const nodes, own = 64, 32
-	l, err := measureCalls(t.Context(), golaunch, nodes, 2, 16)
-	require.NoError(t, err)
+	l := heard(t, func() (load, error) { return measureCalls(t.Context(), golaunch, nodes, 2, 16) })
 	require.Equal(t, nodes, l.agents)
 	require.LessOrEqual(t, l.descriptors, nodes+own)
 }

@@ -138,7 +138,10 @@ func peak(status string) int64 {
 	return 0
 }
 
-// readUsage adds up the usage that the processes of agents have left word of.
+// errNoWord is the error of a measurement whose agents all were killed.
+var errNoWord = errors.New("no process of agents has left word")
+
+// readUsage adds up what the processes of agents have left word of.
 func (l *load) readUsage(dir string) error {
 	files, err := filepath.Glob(dir + "/*")
 	if err != nil {
@@ -159,7 +162,7 @@ func (l *load) readUsage(dir string) error {
 		l.agentCPU += time.Duration(cpu) * time.Microsecond
 	}
 	if l.agents == 0 { // golaunch kills those that take long to end, on a busy machine
-		return errors.New("no process of agents has left word")
+		return errNoWord
 	}
 	return nil
 }
