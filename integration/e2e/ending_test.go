@@ -114,7 +114,7 @@ func (j *localJob) tell(t *testing.T, sig syscall.Signal, answer string) {
 	}
 }
 
-// busy bounds the time in which golaunch answers a signal.
+// busy bounds the time for an answer of golaunch's to a signal.
 const busy = 20 * time.Second
 
 // answers are those to the first, second and third demand to end the job.

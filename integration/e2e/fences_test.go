@@ -14,7 +14,7 @@ import (
 	"github.com/golaunch/golaunch/cache"
 )
 
-// lateFence is golaunch's line about a fence that waits for the last of four ranks.
+// lateFence matches golaunch's line about a fence that waits for the last of four ranks.
 var lateFence = regexp.MustCompile(`(?m)^golaunch: after 2s: .* for rank 3(,| on )`)
 
 // fenceJob starts four ranks, one on each of as many nodes, of which the last does not
@@ -28,7 +28,7 @@ func fenceJob(t *testing.T, args ...string) (output string, code int) {
 	lines, _ := hear(t, cmd, cmd, func(line string) {
 		_, _ = fmt.Sscanf(line, "stops %d", &stopped)
 		told = told || lateFence.MatchString(line)
-		if told && stopped > 0 { // it said so before it stopped
+		if told && stopped > 0 { // it is said before the stop
 			require.Eventually(t, func() bool { return state(t, stopped) == "T" }, limit, time.Millisecond)
 			require.NoError(t, syscall.Kill(stopped, syscall.SIGCONT))
 			stopped = 0

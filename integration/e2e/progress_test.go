@@ -62,7 +62,7 @@ func TestProgressAtATerminal(t *testing.T) {
 			}
 			require.NoError(t, terminal.Wait(), text.String())
 			require.True(t, released, "%q", text.String())
-			// A silence of a second is told, by a line that stays: on a busy machine of others, too.
+			// A command that is silent for a second is told, by a line that stays: on a busy machine others, too.
 			silent := regexp.MustCompile(`golaunch: hosts? \S+: hold has said nothing yet: .*\n?`)
 			screen := strings.Fields(silent.ReplaceAllString(onScreen(text.String()), ""))
 			require.ElementsMatch(t, []string{"said", "too", "said", "too", "said", "too", "said", "too"}, screen, "%q", text.String())

@@ -161,7 +161,7 @@ func TestPrompts(t *testing.T) {
 	require.NoError(t, err)
 	begin(t, terminal, terminal)
 	var seen []byte
-	for one := make([]byte, 1); !bytes.HasSuffix(seen, []byte("name? ")); seen = append(seen, one...) { // behind what shows how far a slow start is
+	for one := make([]byte, 1); !bytes.HasSuffix(seen, []byte("name? ")); seen = append(seen, one...) { // behind the progress of a slow start
 		_, err = io.ReadFull(out, one)
 		require.NoError(t, err, "%q", seen)
 	}

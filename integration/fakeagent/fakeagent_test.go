@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	limit       = 2 * time.Minute // of a job: it ends long before, or hangs; and of what it leaves, for a while
+	limit       = 2 * time.Minute // of a job: it ends long before, or hangs; and of its leftovers
 	memoryLimit = 128             // MiB that golaunch, or an agent, may take
 )
 

@@ -21,7 +21,7 @@ const (
 	// limit bounds every wait: a hang is a failure. Slurm's shortest time limit is a minute,
 	// it looks every half minute for jobs whose time is up, and jobs wait for each other's CPUs.
 	limit = 5 * time.Minute
-	// busy is how long Slurm's daemons may take to answer each other where all of them live.
+	// busy bounds the time of Slurm's daemons to answer each other where all of them live.
 	busy = 30 * time.Second
 	// sharedNodes are those of the cluster that tests share which break nothing.
 	sharedNodes = 5

@@ -15,7 +15,7 @@ import (
 	"github.com/golaunch/golaunch/integration/programs"
 )
 
-// On a busy machine what is left may take long to go, and nobody is lost who is late.
+// On a busy machine leftovers may take long to go, and nodes that are late are not lost.
 const unhurried, calm = 2 * time.Minute, 5 * time.Second
 
 // TestKillTable runs the cells once; the command runs them often. Of start-up,
