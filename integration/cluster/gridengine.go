@@ -14,8 +14,8 @@ import (
 
 const (
 	gridEngineTimeout = 3 * time.Minute // for the daemons of all nodes to know each other
-	gridEngineArch    = "lx-amd64"      // what Grid Engine calls this architecture
-	// GridEngineSlots is how many slots each node has.
+	gridEngineArch    = "lx-amd64"      // Grid Engine's name of this architecture
+	// GridEngineSlots is the number of slots of each node.
 	GridEngineSlots = 16
 )
 

@@ -141,7 +141,7 @@ func peak(status string) int64 {
 // errNoWord is the error of a measurement whose agents all were killed.
 var errNoWord = errors.New("no process of agents has left word")
 
-// readUsage adds up what the processes of agents have left word of.
+// readUsage adds up the usage that the processes of agents have left word of.
 func (l *load) readUsage(dir string) error {
 	files, err := filepath.Glob(dir + "/*")
 	if err != nil {
