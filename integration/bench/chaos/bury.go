@@ -52,7 +52,7 @@ func (j *job) bury(held trial.Holdings) error {
 		}
 		delete(held, b.node)
 		out, err := j.place.cluster.Command(b.node, "sh", "-c", `rm -rf /tmp/golaunch-* /dev/shm/golaunch-*
-find /sys/fs/cgroup -depth -name "golaunch-*" -exec rmdir {} +`).CombinedOutput()
+find /sys/fs/cgroup -depth -type d -path "*/golaunch-*" -exec rmdir {} +`).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%s: clean up: %w: %s", b.node, err, out)
 		}
