@@ -149,7 +149,7 @@ func TestSuspension(t *testing.T) {
 	}
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTSTP))
 	require.Eventually(t, func() bool { return state(t, r.cmd.Process.Pid) == "T" && states() == "TTTTT" }, limit, 10*time.Millisecond, "golaunch and its ranks stop")
-	time.Sleep(11 * time.Second) //nolint:forbidigo // twice what would be a loss
+	time.Sleep(11 * time.Second) //nolint:forbidigo // the silence itself is under test: twice --lost-after
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGCONT))
 	require.Eventually(t, func() bool { return states() == "SSSSS" }, limit, 10*time.Millisecond, "they run again")
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))

@@ -434,7 +434,7 @@ func (m *model) over(n job.Number) {
 	}
 }
 
-// knows tells whether a job lives.
+// knows reports jobs that live.
 func (w *Worlds) knows(n job.Number) bool {
 	_, err := w.find(n)
 	return err == nil

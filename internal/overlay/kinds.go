@@ -114,7 +114,7 @@ const (
 	ofBelow   scope = "the receiver and nodes below it"
 )
 
-// subject says whether a kind of message is about a job.
+// subject is the job, or the tree, as the matter of a kind of message.
 type subject string
 
 const (
@@ -217,7 +217,7 @@ func Word(k tree.Kind) string {
 // ForLauncher tells whether agents pass such messages on to the launcher as they are.
 func ForLauncher(k tree.Kind) bool { return int(k) < len(kinds) && kinds[k].sender == byBelow }
 
-// OfTree tells whether such messages are the tree's own, and about no job.
+// OfTree reports kinds of the tree's own messages, which name no job.
 func OfTree(k tree.Kind) bool { return int(k) < len(kinds) && kinds[k].of == ofTree }
 
 // FromAnyNode tells whether their sender may be any node, which the header names.

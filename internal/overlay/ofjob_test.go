@@ -42,7 +42,7 @@ func ofTwoJobs(n job.Number) (*Worlds, *Origin) {
 	return &w, o
 }
 
-// reachesAJob tells whether a message of childSays is about a job, and its header is not
+// reachesAJob reports messages of childSays that are about a job, and whose header is not
 // refused for another reason.
 func reachesAJob(k tree.Kind, want string) bool {
 	return (kinds[k].of == ofJob || kinds[k].of == ofEither) && !strings.Contains(want, "sends it") && !strings.Contains(want, "for no host")

@@ -212,21 +212,27 @@ func TestVerbsHaveNames(t *testing.T) {
 	}
 }
 
-// The grace of one job gives the warden no time for another, nor takes it.
-func TestTheWardenHasItsTimeForEachJob(t *testing.T) {
-	var n Node
+// twoJobs returns a node with its warden, and two jobs with a rank each.
+func twoJobs() (n *Node, jobs []Numbered) {
+	n = &Node{}
 	n.Ranged()
 	n.WardenUp()
 	n.Launched()
-	jobs := []Numbered{{1, &Job{}}, {2, &Job{}}}
+	jobs = []Numbered{{1, &Job{}}, {2, &Job{}}}
 	for _, j := range jobs {
-		j.RanksCome(&n, 1)
+		j.RanksCome(n, 1)
 		j.RanksHanded(1)
 	}
-	slow := jobs[0].KillOrdered(&n, time.Hour)[2].Number
-	fast := jobs[1].KillOrdered(&n, 0)[2].Number
-	clean := jobs[1].RankEnded(&n, true, true)[2].Number
-	require.Equal(t, []Verb{Cut}, verbsOf(jobs[1].RanksGone(&n)))
+	return n, jobs
+}
+
+// The grace of one job gives the warden no time for another, nor takes it.
+func TestTheWardenHasItsTimeForEachJob(t *testing.T) {
+	n, jobs := twoJobs()
+	slow := jobs[0].KillOrdered(n, time.Hour)[2].Number
+	fast := jobs[1].KillOrdered(n, 0)[2].Number
+	clean := jobs[1].RankEnded(n, true, true)[2].Number
+	require.Equal(t, []Verb{Cut}, verbsOf(jobs[1].RanksGone(n)))
 	for _, number := range []int{fast, clean} {
 		require.Empty(t, n.WardenStuck(number, jobs...), "the other job's grace goes on")
 	}
@@ -240,19 +246,11 @@ func TestTheWardenHasItsTimeForEachJob(t *testing.T) {
 
 // One job's end touches no other; the node's ends all, each by its number.
 func TestJobsEndApart(t *testing.T) {
-	var n Node
-	n.Ranged()
-	n.WardenUp()
-	n.Launched()
-	jobs := []Numbered{{1, &Job{}}, {2, &Job{}}}
-	for _, j := range jobs {
-		j.RanksCome(&n, 1)
-		j.RanksHanded(1)
-	}
-	require.Equal(t, []Verb{StartNone, Kill, Watch}, verbsOf(jobs[0].KillOrdered(&n, 0)))
+	n, jobs := twoJobs()
+	require.Equal(t, []Verb{StartNone, Kill, Watch}, verbsOf(jobs[0].KillOrdered(n, 0)))
 	require.False(t, jobs[1].Killed())
-	require.Equal(t, []Verb{Settle, Kill, Watch}, verbsOf(jobs[0].RankEnded(&n, true, true)))
-	require.Equal(t, []Verb{Cut}, verbsOf(jobs[0].RanksGone(&n)))
+	require.Equal(t, []Verb{Settle, Kill, Watch}, verbsOf(jobs[0].RankEnded(n, true, true)))
+	require.Equal(t, []Verb{Cut}, verbsOf(jobs[0].RanksGone(n)))
 	require.Equal(t, []int{0, 1}, []int{jobs[0].Living(), jobs[1].Living()})
 
 	ends := n.ParentEnded(jobs...)

@@ -11,8 +11,8 @@ const (
 	frame = 64 << 10 // bytes of output in one message at most
 )
 
-// queue is what goes up of a job, in order: output records, and the word that a world has
-// no more.
+// queue holds a job's messages to the parent, in order: output records, and the word that
+// a world has no more.
 type queue struct {
 	job    job.Number
 	pieces []piece

@@ -305,12 +305,12 @@ func exportList(p *pasted, v []string) (flags []string, answer string) {
 // srunMPIs begin srun's own values of --mpi.
 var srunMPIs = []string{"pmi1", "pmi2", "pmix_v", "cray_", "lam", "mvapich", "mpich1_", "mpichgm", "mpichmx"}
 
-// isSrunMPI tells whether a value of --mpi is srun's alone.
+// isSrunMPI reports values of --mpi that srun alone has.
 func isSrunMPI(value string) bool {
 	return slices.ContainsFunc(srunMPIs, func(s string) bool { return strings.HasPrefix(value, s) })
 }
 
-// hasSrunMPI tells whether the value of a word is one of srun's.
+// hasSrunMPI reports words with such a value.
 func hasSrunMPI(w word, next []string) bool { return valueIs(isSrunMPI, w, next) }
 
 // mpiOf is srun's word for what MPI libraries speak, or golaunch's.
