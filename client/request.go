@@ -188,23 +188,17 @@ func WaitAny(ctx context.Context, requests ...*Request) (int, error) {
 	return -1, err
 }
 
-// firstDone returns the index of the first request that is complete, or -1. It looks again
-// at those before one that is: they may have completed before it, after the first look.
+// firstDone returns the index of the first request that is complete, or -1. It looks at the
+// last one first: requests before one that is complete are looked at after it.
 func firstDone(requests []*Request) int {
-	isDone := func(r *Request) bool {
+	first := -1
+	for i, r := range slices.Backward(requests) {
 		if r == nil || r.done == nil {
-			return false
+			continue
 		}
-		done, _ := r.Test()
-		return done
-	}
-	first := slices.IndexFunc(requests, isDone)
-	for first > 0 {
-		again := slices.IndexFunc(requests[:first], isDone)
-		if again < 0 {
-			break
+		if done, _ := r.Test(); done {
+			first = i
 		}
-		first = again
 	}
 	return first
 }
